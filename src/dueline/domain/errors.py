@@ -1,0 +1,53 @@
+"""Errors, each named after what its receiver can do about it."""
+
+from __future__ import annotations
+
+
+class DuelineError(Exception):
+    """The base of every error that Dueline raises on purpose."""
+
+
+class Invalid(DuelineError):
+    """The caller sent something that can never work: correct the named fields and send it again."""
+
+    def __init__(self, *problems: tuple[str, str]) -> None:
+        super().__init__("; ".join(f"{field}: {reason}" for field, reason in problems))
+        self.problems = problems
+
+
+class InvalidSchedule(Invalid):
+    """The schedule cannot be understood, or would never fire."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__((field, reason))
+
+
+class NotFound(DuelineError):
+    """No such thing, or not the caller's to see."""
+
+    def __init__(self, noun: str, name: str) -> None:
+        super().__init__(f"no {noun} {name}")
+        self.noun = noun
+
+
+class Conflict(DuelineError):
+    """The thing is not in a state that allows this: read it again, then decide."""
+
+
+class VersionMismatch(DuelineError):
+    """Somebody else changed the job first: read it again, then decide."""
+
+    def __init__(self, *, expected: int, actual: int) -> None:
+        super().__init__(f"the job is at version {actual}, not {expected}")
+
+
+class LeaseLost(DuelineError):
+    """This process was declared dead: stop everything, start again under a new boot id."""
+
+
+class StoreUnavailable(DuelineError):
+    """The store cannot be reached right now. Whether the last write took effect is unknown: read it again."""
+
+
+class SchemaRefused(DuelineError):
+    """The store holds a schema this program must not touch: it is newer, damaged, or not Dueline's."""

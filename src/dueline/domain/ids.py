@@ -1,0 +1,92 @@
+"""Ids: 16 bytes inside, TypeID text outside (`job_01h455vb4pex5vsknk084sn02q`).
+
+Every id starts with 48 bits of milliseconds, as UUIDv7 has them, so ids sort by time. A job id is random behind them; the id of a
+scheduled run is a hash of what it stands for, so writing the same occurrence twice is a conflict and not a second run.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import NewType
+
+from dueline.domain.errors import Invalid
+
+JobId = NewType("JobId", bytes)
+RunId = NewType("RunId", bytes)
+BootId = NewType("BootId", str)
+
+ID_BYTES = 16
+ENTROPY_BYTES = 10
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_VALUES = {letter: value for value, letter in enumerate(_ALPHABET)}
+_PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
+_SHIFTS = tuple(range(120, -1, -10))
+_TEXT_LETTERS = 26
+
+
+def new_job_id(at_ms: int, entropy: bytes) -> JobId:
+    """A job id made at `at_ms` from ten random bytes."""
+    return JobId(_uuid7(at_ms, entropy))
+
+
+def new_run_id(at_ms: int, entropy: bytes) -> RunId:
+    """The id of a run that somebody asked for: manual and ad-hoc runs have no occurrence to be named after."""
+    return RunId(_uuid7(at_ms, entropy))
+
+
+def occurrence_run_id(job_id: JobId, scheduled_ms: int, kind: str) -> RunId:
+    """The id of the one run of (job, scheduled time, kind): the same for everyone who computes it."""
+    digest = blake2b(b"%b%d/%b" % (job_id, scheduled_ms, kind.encode()), digest_size=ENTROPY_BYTES).digest()
+    return RunId(_uuid7(scheduled_ms, digest))
+
+
+def first_id_at(at_ms: int) -> bytes:
+    """The lowest id of a millisecond: a bound for time ranges over ids."""
+    return max(at_ms, 0).to_bytes(6, "big") + bytes(10)
+
+
+def id_ms(identifier: bytes) -> int:
+    """The millisecond in front of an id."""
+    return int.from_bytes(identifier[:6], "big")
+
+
+def job_text(job_id: bytes) -> str:
+    return "job_" + _encode(job_id)
+
+
+def run_text(run_id: bytes) -> str:
+    return "run_" + _encode(run_id)
+
+
+def parse_job_id(text: str, *, field: str = "job_id") -> JobId:
+    return JobId(_parse("job", text, field))
+
+
+def parse_run_id(text: str, *, field: str = "run_id") -> RunId:
+    return RunId(_parse("run", text, field))
+
+
+def _uuid7(at_ms: int, tail: bytes) -> bytes:
+    if not 0 <= at_ms < 1 << 48:
+        raise ValueError(f"{at_ms} ms does not fit an id")
+    bits = int.from_bytes(tail[:ENTROPY_BYTES], "big") & ~(0xF << 76 | 0x3 << 62) | 0x7 << 76 | 0x2 << 62
+    return (at_ms << 80 | bits).to_bytes(ID_BYTES, "big")
+
+
+def _encode(identifier: bytes) -> str:
+    number = int.from_bytes(identifier, "big")
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
+
+
+def _parse(prefix: str, text: str, field: str) -> bytes:
+    head, _, tail = text.rpartition("_")
+    if head != prefix or len(tail) != _TEXT_LETTERS or tail[0] > "7":
+        raise Invalid((field, f"is not a {prefix} id ({prefix}_ and 26 letters)"))
+    number = 0
+    for letter in tail:
+        value = _VALUES.get(letter)
+        if value is None:
+            raise Invalid((field, f"is not a {prefix} id: {letter!r} is not one of its letters"))
+        number = number << 5 | value
+    return number.to_bytes(ID_BYTES, "big")

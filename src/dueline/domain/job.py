@@ -1,0 +1,82 @@
+"""A job: its definition, which people write and which has versions, and its state, which the engine keeps."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from dueline.domain import limits
+from dueline.domain.ids import JobId
+from dueline.domain.overlap import Overlap
+from dueline.domain.planning import Misfire
+from dueline.domain.retry import RetryPolicy
+from dueline.domain.schedule import Schedule
+from dueline.domain.states import JobState
+
+DEFAULT_TENANT = "default"
+DEFAULT_QUEUE = "default"
+DEFAULT_PRIORITY = 5
+PRIORITIES = range(10)
+
+
+class Delivery(StrEnum):
+    AT_LEAST_ONCE = "at_least_once"
+    AT_MOST_ONCE = "at_most_once"
+
+
+class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_defaults=True):
+    """An HTTP call. The body is sent as it stands: text as text, anything else as JSON."""
+
+    url: str
+    method: str = "POST"
+    headers: dict[str, str] = {}
+    body: Any = None
+
+
+class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_defaults=True):
+    """A Python function registered by name with a worker."""
+
+    task: str
+    args: dict[str, Any] = {}
+
+
+Target = HttpTarget | TaskTarget
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one run is carried out: all a worker needs to know of a job."""
+
+    target: Target
+    retry: RetryPolicy = RetryPolicy()
+    timeout_ms: int = limits.TIMEOUT_MS_DEFAULT
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What somebody asked for. Every change makes a new version; a run keeps the version it was created with."""
+
+    name: str
+    execution: Execution
+    schedule: Schedule | None = None
+    queue: str = DEFAULT_QUEUE
+    priority: int = DEFAULT_PRIORITY
+    region: str = ""
+    overlap: Overlap = Overlap.SKIP
+    misfire: Misfire = Misfire()
+    tags: tuple[str, ...] = ()
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A definition at its current version, with its state. `next_ms` is the first occurrence nobody has decided about yet."""
+
+    id: JobId
+    tenant: str
+    state: JobState
+    version: int
+    definition: Definition
+    next_ms: int | None
+    pause_note: str | None
+    created_ms: int
+    updated_ms: int

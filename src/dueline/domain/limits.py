@@ -1,0 +1,82 @@
+"""Every bound, with its reason."""
+
+from __future__ import annotations
+
+# What comes in.
+PAYLOAD_BYTES_MAX = 64 * 1024
+"""A job's HTTP body or task arguments. Larger payloads belong in a blob store, sent by reference: run rows stay small and fast."""
+BODY_BYTES_MAX = 32 * 1024 * 1024
+"""An API request's body. It holds the largest bulk call (10,000 runs) with payloads of a few KiB each."""
+RUNS_PER_CALL_MAX = 10_000
+"""Runs in one bulk call: about a second of store time, so that one caller cannot hold the writer for long."""
+PAGE_ROWS_MAX = 500
+PAGE_ROWS_DEFAULT = 50
+NAME_LETTERS_MAX = 200
+TAGS_MAX = 32
+TAG_LETTERS_MAX = 64
+URL_LETTERS_MAX = 4096
+HEADERS_MAX = 64
+HEADER_LETTERS_MAX = 8192
+
+# Time.
+AT_PAST_MS_MAX = 60_000
+"""A one-time job up to this late runs at once: a slow client or a skewed clock is not a mistake. Older is refused unless allowed."""
+EVERY_MS_MIN = 1_000
+"""One second is the finest schedule we promise."""
+EVERY_MS_MAX = 10 * 366 * 86_400_000
+SEARCH_YEARS = 30
+"""How far a cron search looks for a match. The rarest real date (29 February on a given weekday) recurs within 28 years, or 40 over
+a skipped leap year; past this a schedule is called never-firing."""
+MISFIRE_GRACE_MS = 10_000
+"""An occurrence this late is late, not missed: a failover of schedulers must not look like an outage."""
+MISFIRE_WINDOW_MS = 3_600_000
+MISFIRE_CAP = 100
+MISFIRE_CAP_MAX = 1_000
+OCCURRENCES_PER_PASS_MAX = 100
+"""On-time occurrences of one job planned in one pass; the rest follow in the next pass."""
+
+# Execution.
+TIMEOUT_MS_DEFAULT = 30_000
+TIMEOUT_MS_MIN = 100
+TIMEOUT_MS_MAX = 24 * 3_600_000
+TIMEOUT_GRACE_MS = 10_000
+"""What a worker gets beyond an attempt's timeout to report it, before the sweeper ends the attempt in its place."""
+ATTEMPTS_MAX = 100
+"""Attempts a policy may ask for: each leaves a record on the run's row."""
+LOST_MAX = 3
+"""Workers that may vanish while holding one run before it is dead as poison."""
+RETRY_AFTER_MS_MAX = 3_600_000
+"""The longest wait a target may impose by Retry-After."""
+RETRY_CAP_MS_MAX = 7 * 86_400_000
+RESPONSE_KEPT_BYTES = 64 * 1024
+RESPONSE_READ_BYTES = 1024 * 1024
+ERROR_LETTERS_MAX = 2_000
+
+# Leases.
+BEAT_S = 2.0
+LEASE_S = 8.0
+"""Four beats: one slow store call or one long pause of the interpreter does not cost the lease; a failover stays under ten seconds."""
+LEASE_MARGIN_S = 1.5
+"""An owner stops trusting its lease this long before others may take it: room for a beat's round trip and clock rates that differ."""
+SHARDS = 256
+"""Virtual shards: enough to spread evenly over dozens of schedulers, few enough that owning all of them costs one cheap scan."""
+SHARDS_TAKEN_PER_PASS = 64
+"""Shards one pass may take over, so that a rebalance does not stop the world."""
+
+# Batches.
+FIRE_BATCH = 1_000
+CLAIM_BATCH = 500
+"""Rows per statement: past some hundreds the cost per row is flat, and a statement stays in the low milliseconds."""
+FINISH_BATCH = 1_000
+RECLAIM_BATCH = 500
+PROMOTE_BATCH = 1_000
+AHEAD_MS = 1_000
+"""How long before its due time a run may be written and claimed; it is held until its millisecond."""
+
+# Loops.
+POLL_S = 0.5
+"""The truth behind lost wake-ups: nothing due waits longer than this to be noticed."""
+OUTCOME_GROUP_S = 0.003
+"""Outcomes wait this long for company before they are written together."""
+WAKEUP_GAP_S = 0.02
+"""Wake-ups through the store are sent at most this often per topic."""

@@ -1,0 +1,73 @@
+"""A run: one execution of a job. It has the state; attempts are its tries."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from dueline.domain.ids import JobId, RunId
+from dueline.domain.states import RunKind, RunState
+
+
+class OutcomeKind(StrEnum):
+    """How an attempt ended."""
+
+    SUCCEEDED = "succeeded"
+    REFUSED = "refused"
+    """The target answered, and the answer was no."""
+    UNREACHABLE = "unreachable"
+    TIMED_OUT = "timed_out"
+    ERRORED = "errored"
+    """A task raised, or the call broke off with its effect unknown."""
+    IMPOSSIBLE = "impossible"
+    """It could not even be tried: no such task, a URL that no client may call."""
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    """The worker vanished; whether the effect happened is unknown."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    kind: OutcomeKind
+    status: int | None = None
+    error: str | None = None
+    result: str | None = None
+    retry_after_ms: int | None = None
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The record of one ended attempt, kept on its run."""
+
+    attempt: int
+    token: int
+    worker: str
+    claimed_ms: int
+    started_ms: int | None = None
+    finished_ms: int
+    outcome: Outcome
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as people see it, live or finished."""
+
+    id: RunId
+    job_id: JobId | None
+    version: int | None
+    tenant: str
+    kind: RunKind
+    state: RunState
+    queue: str
+    priority: int
+    tags: tuple[str, ...]
+    scheduled_ms: int
+    due_ms: int
+    created_ms: int
+    claimed_ms: int | None
+    started_ms: int | None
+    finished_ms: int | None
+    attempt: int
+    lost: int
+    worker: str | None
+    reason: str | None
+    parent_id: RunId | None
+    attempts: tuple[Attempt, ...]

@@ -1,0 +1,29 @@
+"""Which shard a job belongs to, and which scheduler a shard belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from hashlib import blake2b
+from zlib import crc32
+
+from dueline.domain import limits
+from dueline.domain.ids import BootId, JobId
+
+
+def shard_of(job_id: JobId) -> int:
+    """The job's shard, for ever: it depends on the id alone."""
+    return crc32(job_id) % limits.SHARDS
+
+
+def owner_of(shard: int, live: Collection[BootId]) -> BootId | None:
+    """Rendezvous hashing: everyone with the same list names the same owner, and a change of the list moves only what it must."""
+    return max(live, key=lambda boot_id: (_weight(shard, boot_id), boot_id), default=None)
+
+
+def shards_of(boot_id: BootId, live: Collection[BootId]) -> frozenset[int]:
+    """All shards that belong to one scheduler, given the live ones."""
+    return frozenset(shard for shard in range(limits.SHARDS) if owner_of(shard, live) == boot_id)
+
+
+def _weight(shard: int, boot_id: BootId) -> bytes:
+    return blake2b(f"{shard}/{boot_id}".encode(), digest_size=8).digest()

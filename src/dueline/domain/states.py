@@ -1,0 +1,88 @@
+"""The states of jobs and runs, and the one table of legal moves between them.
+
+Nothing else may list states: a set of them has a name here, and a test holds every SQL statement to this table.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class JobState(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    CANCELLED = "cancelled"
+
+
+class RunState(StrEnum):
+    SCHEDULED = "scheduled"
+    READY = "ready"
+    HELD = "held"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+class RunKind(StrEnum):
+    SCHEDULED = "scheduled"
+    MANUAL = "manual"
+    ADHOC = "adhoc"
+    BACKFILL = "backfill"
+    REDRIVE = "redrive"
+
+
+class HeldReason(StrEnum):
+    """Why a run waits outside the ready queue."""
+
+    PAUSED = "paused"
+    OVERLAP = "overlap"
+
+
+class EndReason(StrEnum):
+    """Why a run ended without a verdict of its own target."""
+
+    OVERLAP = "overlap"
+    MISFIRE = "misfire"
+    COALESCED = "coalesced"
+    JOB_DELETED = "job_deleted"
+    REQUESTED = "requested"
+    POISON = "poison"
+
+
+TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED, RunState.EXPIRED})
+"""Final: a run in one of these has left the hot table and never moves again."""
+LIVE = frozenset(RunState) - TERMINAL
+WAITING = frozenset({RunState.SCHEDULED, RunState.RETRYING})
+"""Not to be claimed before their due time comes near."""
+CANCELLABLE = frozenset({RunState.SCHEDULED, RunState.READY, RunState.HELD, RunState.RETRYING})
+"""Nothing of it is running, so a cancel takes effect at once."""
+
+RUN_MOVES: dict[str, tuple[frozenset[RunState], frozenset[RunState]]] = {
+    "fire": (frozenset(), frozenset({RunState.READY})),
+    "enqueue": (frozenset(), frozenset({RunState.READY, RunState.SCHEDULED})),
+    "promote": (WAITING, frozenset({RunState.READY})),
+    "claim": (frozenset({RunState.READY}), frozenset({RunState.RUNNING})),
+    "confirm": (frozenset({RunState.RUNNING}), frozenset({RunState.RUNNING})),
+    "release": (frozenset({RunState.RUNNING}), frozenset({RunState.READY})),
+    "finish": (frozenset({RunState.RUNNING}), TERMINAL),
+    "retry": (frozenset({RunState.RUNNING}), frozenset({RunState.RETRYING})),
+    "reclaim": (frozenset({RunState.RUNNING}), frozenset({RunState.READY, RunState.RETRYING, RunState.FAILED})),
+    "hold": (frozenset({RunState.READY, RunState.RETRYING, RunState.SCHEDULED}), frozenset({RunState.HELD})),
+    "free": (frozenset({RunState.HELD}), frozenset({RunState.READY})),
+    "cancel": (CANCELLABLE, frozenset({RunState.CANCELLED})),
+    "unplan": (frozenset({RunState.READY, RunState.HELD, RunState.RUNNING}), frozenset()),
+}
+"""Move → (states it leaves, states it reaches). No source: the move creates the run; no destination: the run was only a plan and
+goes without a trace, because its due time had not come."""
+
+JOB_MOVES: dict[str, tuple[frozenset[JobState], frozenset[JobState]]] = {
+    "create": (frozenset(), frozenset({JobState.ACTIVE})),
+    "pause": (frozenset({JobState.ACTIVE}), frozenset({JobState.PAUSED})),
+    "resume": (frozenset({JobState.PAUSED}), frozenset({JobState.ACTIVE})),
+    "exhaust": (frozenset({JobState.ACTIVE}), frozenset({JobState.FINISHED})),
+    "revive": (frozenset({JobState.FINISHED}), frozenset({JobState.ACTIVE})),
+}

@@ -1,0 +1,1 @@
+"""What touches the machine: clocks, loops, signals, logs, randomness."""

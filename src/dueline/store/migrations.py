@@ -1,0 +1,48 @@
+"""Migrations: numbered, checksummed, forward only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from dueline.domain.errors import SchemaRefused
+from dueline.store.shapes import Migration, MigrationState
+
+
+@cache
+def load_migrations(dialect: str) -> tuple[Migration, ...]:
+    """All migrations of a dialect, in order."""
+    found = []
+    for entry in files("dueline.store").joinpath(dialect, "migrations").iterdir():
+        if entry.name.endswith(".sql"):
+            sql = entry.read_text()
+            number, _, name = entry.name.removesuffix(".sql").partition("_")
+            found.append(Migration(int(number), name, sha256(sql.encode()).hexdigest(), sql))
+    return tuple(sorted(found, key=lambda migration: migration.version))
+
+
+def pending(known: Sequence[Migration], applied: Mapping[int, str]) -> list[Migration]:
+    """What is still to be applied, given version → checksum of what is. Refuses a store that this program must not touch."""
+    by_version = {migration.version: migration for migration in known}
+    for version, checksum in sorted(applied.items()):
+        migration = by_version.get(version)
+        if migration is None:
+            raise SchemaRefused(
+                f"the store has schema version {version}, this program knows up to {max(by_version)}: use a newer Dueline"
+            )
+        if migration.checksum != checksum:
+            raise SchemaRefused(
+                f"migration {version} ({migration.name}) was applied with other contents: the schema cannot be trusted"
+            )
+    missing = [migration for migration in known if migration.version not in applied]
+    if applied and missing and missing[0].version < max(applied):
+        raise SchemaRefused(
+            f"migration {missing[0].version} is missing below version {max(applied)}: the schema cannot be trusted"
+        )
+    return missing
+
+
+def states(known: Sequence[Migration], applied: Mapping[int, str]) -> list[MigrationState]:
+    return [MigrationState(migration.version, migration.name, migration.version in applied) for migration in known]

@@ -1,0 +1,145 @@
+"""Connections to one PostgreSQL: a pool for moves, one connection for heartbeats, one for wake-ups."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, ParamSpec, TypeVar
+
+import asyncpg
+
+from dueline.domain.errors import StoreUnavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Connection = asyncpg.Connection[asyncpg.Record]
+
+CONNECT_S = 5.0
+STATEMENT_S = 30.0
+_SETTINGS = {
+    "application_name": "dueline",
+    # An owner that is stopped inside a transaction must not keep others out for longer than this.
+    "idle_in_transaction_session_timeout": "5000",
+    "statement_timeout": str(int(STATEMENT_S * 1000)),
+    "lock_timeout": "5000",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+    # Compiling a statement of a millisecond takes longer than running it.
+    "jit": "off",
+}
+_UNAVAILABLE = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.exceptions.OperatorInterventionError,
+    asyncpg.exceptions.InsufficientResourcesError,
+    asyncpg.exceptions.TransactionRollbackError,
+    asyncpg.exceptions.LockNotAvailableError,
+    asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
+    asyncpg.exceptions.ReadOnlySQLTransactionError,
+    asyncpg.exceptions.InvalidAuthorizationSpecificationError,
+    asyncpg.exceptions.InvalidCatalogNameError,
+    asyncpg.exceptions.TargetServerAttributeNotMatched,
+)
+
+
+@asynccontextmanager
+async def unavailable_when_broken() -> AsyncIterator[None]:
+    """Say StoreUnavailable for everything that means: not now, or not known."""
+    try:
+        yield
+    except _UNAVAILABLE as error:
+        raise StoreUnavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+
+
+class Database:
+    """Every statement runs on its own pooled connection and commits by itself, unless inside `transaction`."""
+
+    def __init__(self, dsn: str, *, connections_max: int = 8) -> None:
+        self._dsn = dsn
+        self._connections_max = connections_max
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._own: dict[str, Connection] = {}
+        self._own_locks: dict[str, asyncio.Lock] = {}
+
+    async def open(self) -> None:
+        async with unavailable_when_broken():
+            self._pool = await asyncpg.create_pool(
+                self._dsn,
+                min_size=1,
+                max_size=self._connections_max,
+                max_inactive_connection_lifetime=60,
+                timeout=CONNECT_S,
+                command_timeout=STATEMENT_S,
+                server_settings=_SETTINGS,
+                statement_cache_size=200,
+                init=_prepare,
+                reset=_keep,
+            )
+
+    async def close(self) -> None:
+        for connection in self._own.values():
+            connection.terminate()
+        self._own.clear()
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            try:
+                await asyncio.wait_for(pool.close(), CONNECT_S)
+            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                pool.terminate()
+
+    async def fetch(self, sql: str, *args: Any) -> list[asyncpg.Record]:
+        async with unavailable_when_broken(), self._acquire() as connection:
+            return await connection.fetch(sql, *args)
+
+    async def fetchval(self, sql: str, *args: Any) -> Any:
+        async with unavailable_when_broken(), self._acquire() as connection:
+            return await connection.fetchval(sql, *args)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        async with unavailable_when_broken(), self._acquire() as connection, connection.transaction():
+            yield connection
+
+    async def on_own(self, name: str, ask: Callable[[Connection], Awaitable[T]], *, timeout_s: float) -> T:
+        """Ask on a connection that nobody else uses, made anew when it broke: it never waits for the pool."""
+        async with self._own_locks.setdefault(name, asyncio.Lock()), unavailable_when_broken():
+            async with asyncio.timeout(timeout_s):
+                connection = self._own.get(name)
+                if connection is None or connection.is_closed():
+                    connection = self._own[name] = await self._connect()
+                try:
+                    return await ask(connection)
+                except (TimeoutError, asyncio.CancelledError):
+                    connection.terminate()
+                    raise
+
+    async def _connect(self) -> Connection:
+        connection: Connection = await asyncpg.connect(
+            self._dsn, timeout=CONNECT_S, command_timeout=STATEMENT_S, server_settings=_SETTINGS
+        )
+        await _prepare(connection)
+        return connection
+
+    @asynccontextmanager
+    async def _acquire(self) -> AsyncIterator[Connection]:
+        if self._pool is None:
+            raise StoreUnavailable("the store is closed")
+        connection = await self._pool.acquire(timeout=STATEMENT_S)
+        try:
+            yield connection  # type: ignore[misc]  # a pool's proxy stands for its connection
+        finally:
+            await self._pool.release(connection)
+
+
+async def _prepare(connection: Any) -> None:
+    """Ids travel as 16 raw bytes in both directions."""
+    await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes, decoder=bytes, format="binary")
+
+
+async def _keep(_connection: Any) -> None:
+    """Nothing to reset: no statement of ours changes its session, so a connection goes back without a round trip."""

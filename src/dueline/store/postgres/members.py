@@ -1,0 +1,54 @@
+"""Processes on PostgreSQL."""
+
+from __future__ import annotations
+
+from dueline.domain.errors import LeaseLost
+from dueline.domain.ids import BootId
+from dueline.store.postgres.part import Part, queries
+from dueline.store.shapes import NewNode, Node, Role
+
+_SQL = queries("members")
+_BEAT_TIMEOUT_S = 3.0
+"""A beat that takes longer has failed: the next one gets a new connection while the lease still holds."""
+
+
+class MemberPart(Part):
+    async def register(self, node: NewNode, *, lease_s: float) -> None:
+        await self._database.fetch(
+            _SQL["register"], node.boot_id, node.role, node.host, node.pid, node.version, int(lease_s * 1000)
+        )
+
+    async def beat(self, boot_id: BootId, *, lease_s: float) -> int:
+        now_ms: int | None = await self._database.on_own(
+            "beat",
+            lambda connection: connection.fetchval(_SQL["beat"], boot_id, int(lease_s * 1000)),
+            timeout_s=_BEAT_TIMEOUT_S,
+        )
+        if now_ms is None:
+            raise LeaseLost(f"{boot_id} was declared dead")
+        return now_ms
+
+    async def drain(self, boot_id: BootId) -> None:
+        await self._database.fetch(_SQL["drain"], boot_id)
+
+    async def leave(self, boot_id: BootId) -> None:
+        await self._database.fetch(_SQL["leave"], boot_id)
+
+    async def bury(self, boot_id: BootId) -> bool:
+        return bool(await self._database.fetch(_SQL["bury"], boot_id))
+
+    async def nodes(self) -> list[Node]:
+        return [
+            Node(
+                boot_id=BootId(row[0]),
+                role=Role(row[1]),
+                host=row[2],
+                pid=row[3],
+                version=row[4],
+                beat=row[5],
+                started_ms=row[6],
+                expired=row[7],
+                draining=row[8],
+            )
+            for row in await self._database.fetch(_SQL["list"])
+        ]

@@ -1,0 +1,52 @@
+"""Plans on PostgreSQL: what is due, and the firing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from dueline.domain.ids import JobId
+from dueline.store.postgres.part import Part, queries
+from dueline.store.records import join_tags
+from dueline.store.shapes import DuePlan, Firing
+
+_SQL = queries("plans")
+
+
+class PlanPart(Part):
+    async def due_plans(self, shards: Collection[int], *, since_ms: int, until_ms: int, limit: int) -> list[DuePlan]:
+        rows = await self._database.fetch(_SQL["due"], list(shards), since_ms, until_ms, limit)
+        return [DuePlan(*row) for row in rows]
+
+    async def next_due_ms(self, shards: Collection[int], *, after_ms: int) -> int | None:
+        found: int | None = await self._database.fetchval(_SQL["next_due"], list(shards), after_ms)
+        return found
+
+    async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
+        shards = {firing.shard for firing in firings}
+        runs = [run for firing in firings for run in firing.runs]
+        rows = await self._database.fetch(
+            _SQL["fire"],
+            list(shards),
+            [epochs[shard] for shard in shards],
+            [firing.job_id for firing in firings],
+            [firing.shard for firing in firings],
+            [firing.version for firing in firings],
+            [firing.next_ms for firing in firings],
+            [firing.following_ms for firing in firings],
+            [run.id for run in runs],
+            [run.job_id for run in runs],
+            [run.version for run in runs],
+            [run.tenant for run in runs],
+            [run.kind for run in runs],
+            [run.queue for run in runs],
+            [run.priority for run in runs],
+            [run.rank for run in runs],
+            [run.region for run in runs],
+            [run.exclusive for run in runs],
+            [run.timeout_ms for run in runs],
+            [run.scheduled_ms for run in runs],
+            [run.due_ms for run in runs],
+            [join_tags(run.tags) for run in runs],
+        )
+        self._notices.announce(*{f"ready/{run.queue}" for run in runs})
+        return {JobId(row[0]) for row in rows}

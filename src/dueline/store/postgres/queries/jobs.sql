@@ -1,0 +1,143 @@
+-- name: create
+-- Write jobs and their plans; a name that is taken leaves its job out.
+WITH asked AS (
+    SELECT * FROM unnest(
+        $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::smallint[], $10::bigint[]
+    ) AS a (id, tenant, name, queue, region, target_type, tags, definition, shard, next_ms)
+), created AS (
+    INSERT INTO dueline.jobs (
+        id, tenant, name, state, version, queue, region, target_type, tags, definition, created_ms, updated_ms
+    )
+    SELECT
+        id, tenant, name, 'active', 1, queue, region, target_type, string_to_array(tags, E'\x1f'), definition,
+        dueline.now_ms(), dueline.now_ms()
+    FROM asked
+    ON CONFLICT (tenant, name COLLATE "C") WHERE deleted_ms IS NULL DO NOTHING
+    RETURNING id, created_ms
+), planned AS (
+    INSERT INTO dueline.plans (job_id, shard, version, next_ms, due_ms)
+    SELECT id, shard, 1, next_ms, next_ms FROM asked JOIN created USING (id) WHERE next_ms IS NOT NULL
+)
+SELECT id, created_ms FROM created;
+
+-- name: get
+-- A living job with its plan.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
+FROM dueline.jobs AS j
+LEFT JOIN dueline.plans AS p ON p.job_id = j.id
+WHERE j.tenant = $1 AND j.id = $2 AND j.deleted_ms IS NULL;
+
+-- name: page
+-- Living jobs below an id, newest first.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
+FROM dueline.jobs AS j
+LEFT JOIN dueline.plans AS p ON p.job_id = j.id
+WHERE
+    j.tenant = $1 AND j.id < $2 AND j.deleted_ms IS NULL
+    AND ($3::text IS NULL OR j.state = $3)
+    AND ($4::text IS NULL OR j.queue = $4)
+    AND ($5::text IS NULL OR j.tags @> ARRAY[$5])
+    AND ($6::text IS NULL OR j.target_type = $6)
+    AND ($7::text IS NULL OR starts_with(j.name, $7))
+ORDER BY j.id DESC
+LIMIT $8;
+
+-- name: versions
+-- Versions of jobs, current or replaced, deleted jobs included.
+WITH wanted AS (
+    SELECT * FROM unnest($1::uuid[], $2::integer[]) AS w (job_id, version)
+)
+SELECT j.id AS job_id, j.version, j.tenant, j.definition
+FROM wanted AS w JOIN dueline.jobs AS j ON j.id = w.job_id AND j.version = w.version
+UNION ALL
+SELECT v.job_id, v.version, j.tenant, v.definition
+FROM wanted AS w
+JOIN dueline.job_versions AS v ON v.job_id = w.job_id AND v.version = w.version
+JOIN dueline.jobs AS j ON j.id = v.job_id;
+
+-- name: lock_plan
+-- First lock of a change: firing takes the plan before the job as well.
+SELECT next_ms FROM dueline.plans WHERE job_id = $1 FOR UPDATE;
+
+-- name: lock
+-- Second lock of a change: the job itself.
+SELECT id, tenant, state, version, definition, pause_note, created_ms, updated_ms
+FROM dueline.jobs
+WHERE tenant = $1 AND id = $2 AND deleted_ms IS NULL
+FOR UPDATE;
+
+-- name: lock_runs
+-- Third lock of a change: every run of the job that may not have started. Whoever asks to confirm a claim waits for the change.
+SELECT id, kind, state, scheduled_ms, due_ms, attempt, reason
+FROM dueline.runs
+WHERE job_id = $1 AND (state <> 'running' OR due_ms > dueline.now_ms())
+ORDER BY id
+FOR UPDATE;
+
+-- name: clock
+-- The moment of a change, read when everything is locked.
+SELECT dueline.now_ms();
+
+-- name: keep_version
+-- Keep the version that is about to be replaced.
+INSERT INTO dueline.job_versions (job_id, version, definition)
+SELECT id, version, definition FROM dueline.jobs WHERE id = $1;
+
+-- name: change
+-- Write a changed job.
+UPDATE dueline.jobs
+SET
+    name = $2, state = $3, version = $4, queue = $5, region = $6, target_type = $7, tags = string_to_array($8, E'\x1f'),
+    definition = $9, pause_note = $10, updated_ms = $11, deleted_ms = CASE WHEN $12 THEN $11 END
+WHERE id = $1;
+
+-- name: replan
+-- Put a plan where the change says.
+INSERT INTO dueline.plans (job_id, shard, version, next_ms, due_ms)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (job_id) DO UPDATE SET version = excluded.version, next_ms = excluded.next_ms, due_ms = excluded.due_ms;
+
+-- name: unplan
+-- Take a plan away: nothing of the schedule is left to decide.
+DELETE FROM dueline.plans WHERE job_id = $1;
+
+-- name: unplan_runs
+-- move: unplan
+-- Runs whose time had not come vanish; whoever held one finds that out before starting it.
+WITH gone AS (
+    DELETE FROM dueline.runs
+    WHERE id = ANY($1::uuid[]) AND state IN ('ready', 'held', 'running')
+    RETURNING id, job_id
+)
+DELETE FROM dueline.places AS p USING gone WHERE p.job_id = gone.job_id AND p.run_id = gone.id;
+
+-- name: hold_runs
+-- move: hold
+UPDATE dueline.runs SET state = 'held', reason = $2, token = token + 1
+WHERE id = ANY($1::uuid[]) AND state IN ('ready', 'retrying', 'scheduled');
+
+-- name: free_runs
+-- move: free
+UPDATE dueline.runs SET state = 'ready', reason = NULL, token = token + 1
+WHERE id = ANY($1::uuid[]) AND state = 'held';
+
+-- name: cancel_runs
+-- move: cancel
+WITH ended AS (
+    DELETE FROM dueline.runs AS r
+    USING unnest($1::uuid[], $2::text[]) AS c (id, reason)
+    WHERE r.id = c.id AND r.state IN ('scheduled', 'ready', 'held', 'retrying')
+    RETURNING r.*, c.reason AS why
+), left_places AS (
+    DELETE FROM dueline.places AS p USING ended AS e WHERE p.job_id = e.job_id AND p.run_id = e.id
+)
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, NULL,
+    dueline.now_ms(), worker, attempt, lost, why, tags, parent_id, spec, attempts
+FROM ended;

@@ -1,0 +1,273 @@
+-- name: enqueue
+-- move: enqueue
+-- Runs that somebody asked for. One that is not due soon waits outside the ready queue.
+INSERT INTO dueline.runs (
+    id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
+    token, attempt, lost, tags, parent_id, spec, attempts
+)
+SELECT
+    r.id, r.job_id, r.version, r.tenant, r.kind,
+    CASE WHEN r.due_ms > dueline.now_ms() + $1 THEN 'scheduled' ELSE 'ready' END,
+    r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms, dueline.now_ms(),
+    0, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, ''
+FROM unnest(
+    $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::bigint[], $10::text[],
+    $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::uuid[], $17::text[]
+) AS r (
+    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, parent_id, spec
+)
+ON CONFLICT (id) DO NOTHING
+RETURNING id;
+
+-- name: promote
+-- move: promote
+-- Waiting runs whose time is near.
+UPDATE dueline.runs SET state = 'ready'
+WHERE id = ANY(ARRAY(
+    SELECT id FROM dueline.runs
+    WHERE state IN ('scheduled', 'retrying') AND due_ms <= dueline.now_ms() + $1
+    ORDER BY due_ms
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+))
+RETURNING queue;
+
+-- name: next_waiting
+-- When the next waiting run is due.
+SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying');
+
+-- name: claim
+-- move: claim
+-- Ready runs in rank order, for a worker that is registered. A run of an exclusive job needs the job's place; one that finds it taken
+-- is reported with a null claimed_ms and stays as it is. A retried run has its place already.
+WITH picked AS MATERIALIZED (
+    SELECT id, job_id, version, token, exclusive
+    FROM dueline.runs
+    WHERE
+        queue = $2 AND state = 'ready' AND due_ms <= dueline.now_ms() + $3
+        AND EXISTS (SELECT FROM dueline.nodes WHERE boot_id = $1)
+    ORDER BY rank, id
+    LIMIT $4
+    FOR UPDATE SKIP LOCKED
+), placed AS (
+    INSERT INTO dueline.places (job_id, run_id)
+    SELECT DISTINCT ON (job_id) job_id, id FROM picked WHERE exclusive ORDER BY job_id, id
+    ON CONFLICT (job_id) DO NOTHING
+    RETURNING run_id
+), claimed AS (
+    UPDATE dueline.runs AS r
+    SET state = 'running', token = r.token + 1, worker = $1, claimed_ms = dueline.now_ms(), attempt = r.attempt + 1
+    FROM picked AS p
+    WHERE
+        r.id = p.id AND (
+            NOT p.exclusive
+            OR p.id IN (SELECT run_id FROM placed)
+            OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id)
+        )
+    RETURNING r.id, r.token, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.spec
+)
+SELECT
+    p.id, coalesce(c.token, p.token) AS token, p.job_id, p.version, c.tenant, c.kind, c.scheduled_ms, c.due_ms, c.claimed_ms,
+    c.attempt, p.exclusive, c.spec,
+    CASE WHEN c.id IS NULL THEN (
+        SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held'
+    ) END AS held
+FROM picked AS p
+LEFT JOIN claimed AS c ON c.id = p.id;
+
+-- name: confirm
+-- move: confirm
+-- Claims that still hold. The lock makes this wait for a change of the job that is under way; it leaves nothing behind that a crash
+-- could lose, so it need not wait for the disk.
+WITH quick AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'off', true) AS set
+)
+SELECT r.id
+FROM quick
+CROSS JOIN unnest($1::uuid[], $2::bigint[]) AS c (id, token)
+JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'
+WHERE quick.set IS NOT NULL
+FOR KEY SHARE OF r;
+
+-- name: release
+-- move: release
+-- Unstarted runs go back as if they had never been claimed, but for the token, which only grows.
+WITH given AS (
+    UPDATE dueline.runs AS r
+    SET state = 'ready', token = r.token + 1, worker = NULL, claimed_ms = NULL, attempt = r.attempt - 1
+    FROM unnest($1::uuid[], $2::bigint[]) AS c (id, token)
+    WHERE r.id = c.id AND r.token = c.token AND r.state = 'running'
+    RETURNING r.id, r.job_id, r.attempt, r.queue
+), left_places AS (
+    DELETE FROM dueline.places AS p USING given AS g WHERE p.job_id = g.job_id AND p.run_id = g.id AND g.attempt = 0
+)
+SELECT id, queue FROM given;
+
+-- name: finish
+-- move: finish
+-- From the hot table to history, for those whose token matches.
+WITH ended AS (
+    DELETE FROM dueline.runs AS r
+    USING unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
+        AS f (id, token, end_state, started_ms, finished_ms, record, why)
+    WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
+    RETURNING r.*, f.end_state, f.started_ms, f.finished_ms, f.record, f.why
+)
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    id, job_id, version, tenant, kind, end_state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, why, tags, parent_id, spec, attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
+FROM ended
+RETURNING id, job_id;
+
+-- name: leave_places
+-- move: free
+-- Runs that ended leave their jobs' places, and the first run that waits for each becomes ready.
+WITH left_places AS (
+    DELETE FROM dueline.places AS p
+    USING unnest($1::uuid[], $2::uuid[]) AS e (run_id, job_id)
+    WHERE p.job_id = e.job_id AND p.run_id = e.run_id
+    RETURNING p.job_id
+)
+UPDATE dueline.runs AS r
+SET state = 'ready', reason = NULL, token = r.token + 1
+FROM (
+    SELECT DISTINCT ON (h.job_id) h.id
+    FROM dueline.runs AS h JOIN left_places USING (job_id)
+    WHERE h.state = 'held' AND h.reason = 'overlap'
+    ORDER BY h.job_id, h.id
+) AS first_held
+WHERE r.id = first_held.id AND r.state = 'held'
+RETURNING r.queue;
+
+-- name: retry
+-- move: retry
+-- Attempts that ended, of runs that will be tried again. The place of an exclusive job is kept: its run has not ended.
+UPDATE dueline.runs AS r
+SET
+    state = 'retrying', token = r.token + 1, worker = NULL, claimed_ms = NULL, due_ms = f.due_ms, rank = r.rank + f.due_ms - r.due_ms,
+    attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || f.record
+FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS f (id, token, due_ms, record)
+WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
+RETURNING r.id;
+
+-- name: hold_blocked
+-- move: hold
+-- Runs that wait for another run of their job. The lock on the place makes its holder's end wait, and see them.
+WITH occupied AS MATERIALIZED (
+    SELECT b.id, b.token
+    FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS b (id, token, job_id)
+    JOIN dueline.places AS p ON p.job_id = b.job_id AND p.run_id <> b.id
+    FOR KEY SHARE OF p
+)
+UPDATE dueline.runs AS r
+SET state = 'held', reason = 'overlap', token = r.token + 1
+FROM occupied AS o
+WHERE r.id = o.id AND r.token = o.token AND r.state = 'ready'
+RETURNING r.id;
+
+-- name: skip_blocked
+-- move: cancel
+-- Runs that must not overlap end here.
+WITH ended AS (
+    DELETE FROM dueline.runs AS r
+    USING unnest($1::uuid[], $2::bigint[]) AS b (id, token)
+    WHERE
+        r.id = b.id AND r.token = b.token AND r.state = 'ready'
+        AND EXISTS (SELECT FROM dueline.places AS p WHERE p.job_id = r.job_id AND p.run_id <> r.id)
+    RETURNING r.*
+)
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+    dueline.now_ms(), NULL, attempt, lost, $3, tags, parent_id, spec, attempts
+FROM ended
+RETURNING id;
+
+-- name: free_held
+-- move: free
+-- Runs held for overlap although nothing of their job is under way: the truth behind a release that was missed.
+UPDATE dueline.runs AS r
+SET state = 'ready', reason = NULL, token = r.token + 1
+FROM (
+    SELECT DISTINCT ON (h.job_id) h.id
+    FROM dueline.runs AS h
+    WHERE
+        h.state = 'held' AND h.reason = 'overlap'
+        AND NOT EXISTS (SELECT FROM dueline.places AS p WHERE p.job_id = h.job_id)
+        AND NOT EXISTS (SELECT FROM dueline.runs AS o WHERE o.job_id = h.job_id AND o.state = 'ready')
+    ORDER BY h.job_id, h.id
+    LIMIT $1
+) AS stuck
+WHERE r.id = stuck.id AND r.state = 'held'
+RETURNING r.queue;
+
+-- name: strays
+-- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
+SELECT
+    r.id, r.token, r.job_id, r.version, r.worker, r.attempt, r.lost, r.claimed_ms, r.exclusive,
+    EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec
+FROM dueline.runs AS r
+WHERE
+    r.state = 'running' AND (
+        NOT EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker)
+        OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $1 < dueline.now_ms()
+    )
+LIMIT $2;
+
+-- name: reclaim
+-- move: reclaim
+-- Take runs from owners that are gone, or that held them past the timeout and the grace; both are checked again here.
+WITH wanted AS MATERIALIZED (
+    SELECT w.*
+    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[])
+        AS w (id, token, next_state, lost, due_ms, why, record)
+    JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running'
+    WHERE
+        NOT EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker)
+        OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $8 < dueline.now_ms()
+), back AS (
+    UPDATE dueline.runs AS r
+    SET
+        state = w.next_state, token = r.token + 1, worker = NULL, claimed_ms = NULL, lost = r.lost + w.lost,
+        due_ms = coalesce(w.due_ms, r.due_ms),
+        attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || w.record
+    FROM wanted AS w
+    WHERE r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.next_state IN ('ready', 'retrying')
+    RETURNING r.id, r.queue
+), dead AS (
+    DELETE FROM dueline.runs AS r
+    USING wanted AS w
+    WHERE r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.next_state = 'failed'
+    RETURNING r.*, w.why, w.record, w.lost AS lost_now
+), kept AS (
+    INSERT INTO dueline.history (
+        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+    )
+    SELECT
+        id, job_id, version, tenant, kind, 'failed', queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, NULL,
+        dueline.now_ms(), worker, attempt, lost + lost_now, why, tags, parent_id, spec,
+        attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
+    FROM dead
+)
+SELECT id, NULL AS ended_job_id, queue FROM back
+UNION ALL
+SELECT id, job_id, queue FROM dead;
+
+-- name: queues
+-- Queues that hold ready runs: a walk over the index that looks at one entry a queue.
+WITH RECURSIVE found (queue) AS (
+    (SELECT queue FROM dueline.runs WHERE state = 'ready' ORDER BY queue LIMIT 1)
+    UNION ALL
+    SELECT (SELECT r.queue FROM dueline.runs AS r WHERE r.state = 'ready' AND r.queue > f.queue ORDER BY r.queue LIMIT 1)
+    FROM found AS f
+    WHERE f.queue IS NOT NULL
+)
+SELECT queue FROM found WHERE queue IS NOT NULL;

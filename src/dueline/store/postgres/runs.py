@@ -1,0 +1,151 @@
+"""Runs on PostgreSQL: from ready to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dueline.domain import limits
+from dueline.domain.ids import BootId, RunId
+from dueline.domain.states import RunKind
+from dueline.store.postgres.part import Part, queries
+from dueline.store.records import encode_attempt, join_tags
+from dueline.store.shapes import Blocked, Claim, Claimed, Finish, NewRun, Promoted, Retry
+
+_SQL = queries("runs")
+
+
+class RunPart(Part):
+    async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
+        rows = await self._database.fetch(
+            _SQL["enqueue"],
+            limits.AHEAD_MS,
+            [run.id for run in runs],
+            [run.job_id for run in runs],
+            [run.version for run in runs],
+            [run.tenant for run in runs],
+            [run.kind for run in runs],
+            [run.queue for run in runs],
+            [run.priority for run in runs],
+            [run.rank for run in runs],
+            [run.region for run in runs],
+            [run.exclusive for run in runs],
+            [run.timeout_ms for run in runs],
+            [run.scheduled_ms for run in runs],
+            [run.due_ms for run in runs],
+            [join_tags(run.tags) for run in runs],
+            [run.parent_id for run in runs],
+            [run.spec for run in runs],
+        )
+        self._notices.announce("waiting", *{f"ready/{run.queue}" for run in runs})
+        return {RunId(row[0]) for row in rows}
+
+    async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
+        rows = await self._database.fetch(_SQL["promote"], ahead_ms, limit)
+        next_due_ms = await self._database.fetchval(_SQL["next_waiting"])
+        queues_woken = frozenset(row[0] for row in rows)
+        self._notices.announce(*(f"ready/{queue}" for queue in queues_woken))
+        return Promoted(len(rows), queues_woken, next_due_ms)
+
+    async def claim(self, worker: BootId, queue: str, *, ahead_ms: int, limit: int) -> Claimed:
+        rows = await self._database.fetch(_SQL["claim"], worker, queue, ahead_ms, limit)
+        claims, blocked = [], []
+        for (
+            run_id,
+            token,
+            job_id,
+            version,
+            tenant,
+            kind,
+            scheduled_ms,
+            due_ms,
+            claimed_ms,
+            attempt,
+            exclusive,
+            spec,
+            held,
+        ) in rows:
+            if claimed_ms is None:
+                blocked.append(Blocked(run_id, token, job_id, version, held))
+            else:
+                claims.append(
+                    Claim(
+                        run_id,
+                        token,
+                        job_id,
+                        version,
+                        tenant,
+                        RunKind(kind),
+                        scheduled_ms,
+                        due_ms,
+                        claimed_ms,
+                        attempt,
+                        exclusive,
+                        spec,
+                    )
+                )
+        return Claimed(claims, blocked)
+
+    async def confirm(self, claims: Sequence[Claim]) -> set[RunId]:
+        rows = await self._database.fetch(
+            _SQL["confirm"], [claim.run_id for claim in claims], [claim.token for claim in claims]
+        )
+        return {RunId(row[0]) for row in rows}
+
+    async def release(self, claims: Sequence[Claim]) -> set[RunId]:
+        rows = await self._database.fetch(
+            _SQL["release"], [claim.run_id for claim in claims], [claim.token for claim in claims]
+        )
+        self._notices.announce(*{f"ready/{row[1]}" for row in rows})
+        return {RunId(row[0]) for row in rows}
+
+    async def finish(self, finishes: Sequence[Finish]) -> set[RunId]:
+        args = (
+            [end.run_id for end in finishes],
+            [end.token for end in finishes],
+            [end.state for end in finishes],
+            [end.started_ms for end in finishes],
+            [end.finished_ms for end in finishes],
+            [encode_attempt(end.attempt) for end in finishes],
+            [end.reason for end in finishes],
+        )
+        exclusive = {end.run_id for end in finishes if end.exclusive}
+        if not exclusive:
+            return {RunId(row[0]) for row in await self._database.fetch(_SQL["finish"], *args)}
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(_SQL["finish"], *args)
+            places = [(row[0], row[1]) for row in rows if row[0] in exclusive]
+            # A statement of its own, with a snapshot of its own: it sees a run that was held while `finish` waited for the place.
+            freed = await connection.fetch(
+                _SQL["leave_places"], [place[0] for place in places], [place[1] for place in places]
+            )
+        self._notices.announce(*{f"ready/{row[0]}" for row in freed})
+        return {RunId(row[0]) for row in rows}
+
+    async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
+        rows = await self._database.fetch(
+            _SQL["retry"],
+            [end.run_id for end in retries],
+            [end.token for end in retries],
+            [end.due_ms for end in retries],
+            [encode_attempt(end.attempt) for end in retries],
+        )
+        self._notices.announce("waiting")
+        return {RunId(row[0]) for row in rows}
+
+    async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
+        rows = await self._database.fetch(
+            _SQL["hold_blocked"],
+            [run.run_id for run in blocked],
+            [run.token for run in blocked],
+            [run.job_id for run in blocked],
+        )
+        return {RunId(row[0]) for row in rows}
+
+    async def skip_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
+        rows = await self._database.fetch(
+            _SQL["skip_blocked"], [run.run_id for run in blocked], [run.token for run in blocked], reason
+        )
+        return {RunId(row[0]) for row in rows}
+
+    async def queues(self) -> list[str]:
+        return [row[0] for row in await self._database.fetch(_SQL["queues"])]

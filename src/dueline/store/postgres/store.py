@@ -1,0 +1,34 @@
+"""The PostgreSQL store, put together."""
+
+from __future__ import annotations
+
+from dueline.store.postgres.database import Database
+from dueline.store.postgres.history import HistoryPart
+from dueline.store.postgres.jobs import JobPart
+from dueline.store.postgres.leases import LeasePart
+from dueline.store.postgres.members import MemberPart
+from dueline.store.postgres.notices import Notices
+from dueline.store.postgres.plans import PlanPart
+from dueline.store.postgres.reads import ReadPart
+from dueline.store.postgres.runs import RunPart
+from dueline.store.postgres.schema import SchemaPart
+from dueline.store.postgres.strays import StrayPart
+from dueline.store.protocol import WakeUp
+
+
+class PostgresStore(SchemaPart, JobPart, PlanPart, RunPart, StrayPart, MemberPart, LeasePart, ReadPart, HistoryPart):
+    """Any number of processes may open the same database."""
+
+    def __init__(self, dsn: str, *, connections_max: int = 8) -> None:
+        database = Database(dsn, connections_max=connections_max)
+        super().__init__(database, Notices(database))
+
+    async def open(self) -> None:
+        await self._database.open()
+
+    async def close(self) -> None:
+        await self._notices.close()
+        await self._database.close()
+
+    def listen(self, wake: WakeUp) -> None:
+        self._notices.listen(wake)

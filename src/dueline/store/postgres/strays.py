@@ -1,0 +1,47 @@
+"""Runs that lost their owner, or their turn, on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dueline.domain import limits
+from dueline.domain.ids import RunId
+from dueline.domain.states import RunState
+from dueline.store.postgres.part import Part, queries
+from dueline.store.records import encode_attempt
+from dueline.store.shapes import Reclaim, Stray
+
+_SQL = queries("runs")
+
+
+class StrayPart(Part):
+    async def free_held(self, *, limit: int) -> int:
+        rows = await self._database.fetch(_SQL["free_held"], limit)
+        self._notices.announce(*{f"ready/{row[0]}" for row in rows})
+        return len(rows)
+
+    async def strays(self, *, grace_ms: int, limit: int) -> list[Stray]:
+        return [Stray(*row) for row in await self._database.fetch(_SQL["strays"], grace_ms, limit)]
+
+    async def reclaim(self, reclaims: Sequence[Reclaim]) -> set[RunId]:
+        args = (
+            [taken.run_id for taken in reclaims],
+            [taken.token for taken in reclaims],
+            [taken.state for taken in reclaims],
+            [int(taken.lost) for taken in reclaims],
+            [taken.due_ms for taken in reclaims],
+            [taken.reason for taken in reclaims],
+            [encode_attempt(taken.attempt) for taken in reclaims],
+            limits.TIMEOUT_GRACE_MS,
+        )
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(_SQL["reclaim"], *args)
+            places = [(row[0], row[1]) for row in rows if row[1] is not None]
+            freed = await connection.fetch(
+                _SQL["leave_places"], [place[0] for place in places], [place[1] for place in places]
+            )
+        topics = {f"ready/{row[2]}" for row in rows} | {f"ready/{row[0]}" for row in freed}
+        if any(taken.state is RunState.RETRYING for taken in reclaims):
+            topics.add("waiting")
+        self._notices.announce(*topics)
+        return {RunId(row[0]) for row in rows}

@@ -1,0 +1,188 @@
+"""The store: lifecycle moves in batches, each one transaction. Cut by who calls it.
+
+Guarantees that hold for every method of every store:
+
+* A method that returns has taken effect durably; one that raises `StoreUnavailable` may or may not have. Ask again; every move can
+  be repeated without doing harm.
+* A move is a compare-and-set: on the epoch of a shard, the token of a run, the version of a plan. What no longer matches is left out
+  of the answer, and was not written.
+* Time inside a statement is the store's own clock. Due times, leases and records all follow it.
+* Batches have no order among themselves; a batch is atomic unless the method says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
+
+from dueline.domain.ids import BootId, JobId, RunId
+from dueline.domain.job import Job
+from dueline.domain.run import Run
+from dueline.store.shapes import (
+    Blocked,
+    Claim,
+    Claimed,
+    DecideChange,
+    DuePlan,
+    Finish,
+    Firing,
+    JobFilter,
+    JobVersion,
+    MigrationState,
+    NewJob,
+    NewNode,
+    NewRun,
+    Node,
+    Promoted,
+    Reclaim,
+    Retry,
+    RunFilter,
+    ShardLease,
+    Stray,
+)
+
+WakeUp = Callable[[str], None]
+"""Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), or `ready/QUEUE`."""
+
+
+class SchemaStore(Protocol):
+    async def migrate(self) -> Sequence[MigrationState]:
+        """Apply what is missing, in order, under a lock that lets one process do it. Refuses a schema that is newer or altered."""
+
+    async def schema(self) -> Sequence[MigrationState]:
+        """Every known migration, and whether it is applied."""
+
+
+class JobStore(Protocol):
+    async def create_jobs(self, jobs: Sequence[NewJob]) -> list[Job | None]:
+        """Write jobs with their plans. An answer of None: the name is taken by a living job of the tenant, nothing was written."""
+
+    async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
+        """Lock a living job and its unstarted runs, ask `decide`, write what it says, all in one transaction.
+
+        `decide` must be pure: it may be called again. What it raises ends the transaction and reaches the caller. Raises NotFound,
+        and Conflict when a new name is taken. A change of the definition makes a new version.
+        """
+
+    async def job(self, tenant: str, job_id: JobId) -> Job | None:
+        """A living job."""
+
+    async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        """Living jobs, newest first, below a job id."""
+
+    async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
+        """Versions of jobs, deleted ones included. A key that never existed is left out."""
+
+
+class PlanStore(Protocol):
+    async def due_plans(self, shards: Collection[int], *, since_ms: int, until_ms: int, limit: int) -> list[DuePlan]:
+        """Plans of some shards to act on between two instants, inclusive, earliest first, by the index of due times alone."""
+
+    async def next_due_ms(self, shards: Collection[int], *, after_ms: int) -> int | None:
+        """When the first of those plans after an instant is due."""
+
+    async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
+        """Write runs and move schedules in one transaction; answers the jobs for which it happened.
+
+        A firing is left out when its shard's epoch is not the one given (the caller was fenced), or when its plan moved on. A run that
+        exists already stays as it is.
+        """
+
+
+class RunStore(Protocol):
+    async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
+        """Write runs that somebody asked for; answers those that are new. One not due within the look-ahead waits as `scheduled`."""
+
+    async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
+        """Make waiting runs ready whose due time is near."""
+
+    async def claim(self, worker: BootId, queue: str, *, ahead_ms: int, limit: int) -> Claimed:
+        """Give ready runs to a live worker, in rank order, raising their tokens.
+
+        A worker whose lease was taken gets nothing. At most one run of a job with an exclusive overlap policy is under way.
+        """
+
+    async def confirm(self, claims: Sequence[Claim]) -> set[RunId]:
+        """Those claims that still hold. Asked about runs that were claimed ahead of their due time, right before they start."""
+
+    async def release(self, claims: Sequence[Claim]) -> set[RunId]:
+        """Give unstarted runs back. They count neither as attempts nor as lost."""
+
+    async def finish(self, finishes: Sequence[Finish]) -> set[RunId]:
+        """End runs: from the hot table to history. Answers those whose token matched; the others were lost to somebody else."""
+
+    async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
+        """End attempts whose runs will be tried again."""
+
+    async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
+        """Hold runs that wait for another run of their job, if it still has not ended."""
+
+    async def skip_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
+        """End runs that must not overlap, as cancelled."""
+
+    async def free_held(self, *, limit: int) -> int:
+        """Make ready the first held run of every job that holds one for overlap though nothing of the job is under way."""
+
+    async def strays(self, *, grace_ms: int, limit: int) -> list[Stray]:
+        """Claimed runs without a registered worker, and those past their timeout and the grace."""
+
+    async def reclaim(self, reclaims: Sequence[Reclaim]) -> set[RunId]:
+        """Take runs from lost owners, by their tokens."""
+
+    async def queues(self) -> list[str]:
+        """Queues that hold ready runs."""
+
+
+class MemberStore(Protocol):
+    async def register(self, node: NewNode, *, lease_s: float) -> None: ...
+
+    async def beat(self, boot_id: BootId, *, lease_s: float) -> int:
+        """Renew a lease, on a connection of its own; answers the store's clock. Raises LeaseLost when the process was declared dead."""
+
+    async def drain(self, boot_id: BootId) -> None:
+        """Say that a process is about to leave: it gets no more shards."""
+
+    async def leave(self, boot_id: BootId) -> None:
+        """Remove a process that stopped in order."""
+
+    async def bury(self, boot_id: BootId) -> bool:
+        """Declare a process dead, if its lease has expired by the store's clock."""
+
+    async def nodes(self) -> list[Node]: ...
+
+
+class LeaseStore(Protocol):
+    async def shards(self) -> list[ShardLease]: ...
+
+    async def take_shards(self, owner: BootId, seen: Mapping[int, int]) -> dict[int, int]:
+        """Take shards that still have the epoch that was seen and no registered owner; answers their new epochs."""
+
+    async def drop_shards(self, owner: BootId, epochs: Mapping[int, int]) -> None:
+        """Hand shards over: whoever they belong to next may take them at once."""
+
+
+class ReadStore(Protocol):
+    async def now_ms(self) -> int: ...
+
+    async def run(self, tenant: str, run_id: RunId) -> Run | None:
+        """A run, live or finished."""
+
+    async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
+        """Runs, live and finished, latest scheduled first, below a run id."""
+
+
+class HistoryStore(Protocol):
+    async def prepare_history(self, *, days_ahead: int) -> None:
+        """Make room for the days to come."""
+
+
+class Store(SchemaStore, JobStore, PlanStore, RunStore, MemberStore, LeaseStore, ReadStore, HistoryStore, Protocol):
+    """Everything together, with its life: open, use, close. Wake-ups are hints and may be lost."""
+
+    async def open(self) -> None:
+        """Connect, or raise StoreUnavailable."""
+
+    async def close(self) -> None: ...
+
+    def listen(self, wake: WakeUp) -> None:
+        """Have `wake` called on the loop whenever somebody wrote something of interest."""

@@ -1,0 +1,267 @@
+"""What goes into and comes out of a store: small frozen rows, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+import msgspec
+
+from dueline.domain.ids import BootId, JobId, RunId
+from dueline.domain.job import Definition, Job
+from dueline.domain.run import Attempt
+from dueline.domain.states import JobState, RunKind, RunState
+
+
+class NewJob(msgspec.Struct, frozen=True, kw_only=True):
+    id: JobId
+    tenant: str
+    definition: Definition
+    next_ms: int | None
+
+
+class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change of a job must know of one of its unstarted runs."""
+
+    id: RunId
+    kind: RunKind
+    state: RunState
+    scheduled_ms: int
+    due_ms: int
+    attempt: int
+    reason: str | None
+
+
+class JobInHand(msgspec.Struct, frozen=True, kw_only=True):
+    """A job locked for a change, at one moment of the store's clock, with those of its runs that have not started.
+
+    A run that is claimed but not yet due counts as not started: it is held by its worker, which asks again before it starts.
+    """
+
+    job: Job
+    now_ms: int
+    runs: tuple[LiveRun, ...]
+
+
+class JobChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The change to make, decided from a JobInHand. Runs not named stay as they are."""
+
+    state: JobState
+    definition: Definition
+    next_ms: int | None
+    pause_note: str | None = None
+    deleted: bool = False
+    unplan: tuple[RunId, ...] = ()
+    """Runs whose due time has not come: they vanish, their occurrences are planned again."""
+    hold: tuple[RunId, ...] = ()
+    free: tuple[RunId, ...] = ()
+    cancel: tuple[tuple[RunId, str], ...] = ()
+    """Runs to end as cancelled, each with its reason."""
+
+
+DecideChange = Callable[[JobInHand], JobChange]
+
+
+class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
+    tenant: str
+    state: JobState | None = None
+    queue: str | None = None
+    tag: str | None = None
+    target_type: str | None = None
+    name_prefix: str | None = None
+
+
+class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
+    tenant: str
+    job_id: JobId | None = None
+    state: RunState | None = None
+    kind: RunKind | None = None
+    tag: str | None = None
+    from_ms: int | None = None
+    to_ms: int | None = None
+
+
+class DuePlan(msgspec.Struct, frozen=True):
+    job_id: JobId
+    shard: int
+    version: int
+    next_ms: int
+
+
+class JobVersion(msgspec.Struct, frozen=True):
+    """One version of a job, as runs pin it."""
+
+    job_id: JobId
+    version: int
+    tenant: str
+    definition: Definition
+
+
+class NewRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run to write. `spec` is set for ad-hoc runs: they have no job to look the execution up in."""
+
+    id: RunId
+    job_id: JobId | None
+    version: int | None
+    tenant: str
+    kind: RunKind
+    queue: str
+    priority: int
+    rank: int
+    region: str
+    exclusive: bool
+    timeout_ms: int
+    scheduled_ms: int
+    due_ms: int
+    tags: tuple[str, ...] = ()
+    spec: str | None = None
+    parent_id: RunId | None = None
+
+
+class Firing(msgspec.Struct, frozen=True):
+    """One job's occurrences, written together with the move of its schedule, or not at all.
+
+    It takes effect only while the plan still is at (`version`, `next_ms`). `following_ms` None: the schedule is exhausted.
+    """
+
+    job_id: JobId
+    shard: int
+    version: int
+    next_ms: int
+    following_ms: int | None
+    runs: tuple[NewRun, ...]
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A worker's hold on a run. Every later write about the run proves itself with the token."""
+
+    run_id: RunId
+    token: int
+    job_id: JobId | None
+    version: int | None
+    tenant: str
+    kind: RunKind
+    scheduled_ms: int
+    due_ms: int
+    claimed_ms: int
+    attempt: int
+    exclusive: bool
+    spec: str | None
+
+
+class Blocked(msgspec.Struct, frozen=True):
+    """A ready run that could not start because another run of its job has not ended. `held` of them wait already."""
+
+    run_id: RunId
+    token: int
+    job_id: JobId
+    version: int
+    held: int
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    claims: list[Claim]
+    blocked: list[Blocked]
+
+
+class Finish(msgspec.Struct, frozen=True):
+    """The end of a run."""
+
+    run_id: RunId
+    token: int
+    state: RunState
+    exclusive: bool
+    started_ms: int | None
+    finished_ms: int
+    attempt: Attempt
+    reason: str | None = None
+
+
+class Retry(msgspec.Struct, frozen=True):
+    """The end of an attempt, with another to come."""
+
+    run_id: RunId
+    token: int
+    due_ms: int
+    attempt: Attempt
+
+
+class Stray(msgspec.Struct, frozen=True):
+    """A claimed run whose worker is gone, or has outlived the attempt's timeout by the grace."""
+
+    run_id: RunId
+    token: int
+    job_id: JobId | None
+    version: int | None
+    worker: BootId
+    attempt: int
+    lost: int
+    claimed_ms: int
+    exclusive: bool
+    overtime: bool
+    spec: str | None
+
+
+class Reclaim(msgspec.Struct, frozen=True):
+    """Taking a run from a lost owner: back to the queue, to a later retry, or to its end."""
+
+    run_id: RunId
+    token: int
+    state: RunState
+    lost: bool
+    due_ms: int | None
+    exclusive: bool
+    reason: str | None
+    attempt: Attempt
+
+
+class Role(StrEnum):
+    SCHEDULER = "scheduler"
+    WORKER = "worker"
+
+
+class NewNode(msgspec.Struct, frozen=True, kw_only=True):
+    boot_id: BootId
+    role: Role
+    host: str
+    pid: int
+    version: str
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    boot_id: BootId
+    role: Role
+    host: str
+    pid: int
+    version: str
+    beat: int
+    started_ms: int
+    expired: bool
+    draining: bool
+
+
+class ShardLease(msgspec.Struct, frozen=True):
+    shard: int
+    epoch: int
+    owner: BootId | None
+
+
+class Promoted(msgspec.Struct, frozen=True):
+    """How many waiting runs became ready, in which queues, and when the next one is due."""
+
+    count: int
+    queues: frozenset[str]
+    next_due_ms: int | None
+
+
+class Migration(msgspec.Struct, frozen=True):
+    version: int
+    name: str
+    checksum: str
+    sql: str
+
+
+class MigrationState(msgspec.Struct, frozen=True):
+    version: int
+    name: str
+    applied: bool

@@ -1,0 +1,1 @@
+"""Workers: they execute claimed runs."""

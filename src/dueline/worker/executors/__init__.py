@@ -1,0 +1,1 @@
+"""What a run can be: an HTTP call or a Python task."""

@@ -1,0 +1,394 @@
+"""Performs HTTP calls, ten thousand at a time, through libcurl in one thread of its own."""
+
+import asyncio
+import contextlib
+import os
+import select
+import ssl
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pycurl
+
+from dueline.worker.executors.transfer import (
+    AddressAllowed,
+    Connections,
+    HttpCall,
+    HttpFailure,
+    HttpReply,
+    InvalidCall,
+    Transfer,
+)
+
+__all__ = ["HttpCall", "HttpExecutor", "HttpFailure", "HttpReply"]
+
+STARTS_PER_PASS = 256
+"""Calls handed to libcurl between two looks at the sockets: replies must not wait behind a burst of starts."""
+
+EVENTS_PER_PASS = 1_024
+"""Sockets served between two hand-overs of replies, for the same reason."""
+
+WAIT_S_MAX = 1.0
+"""The longest sleep while calls are in flight. libcurl says when to wake; this is for the day when it is wrong."""
+
+CLOSE_WAIT_S = 5.0
+"""How long `close` waits for the thread. It ends within milliseconds unless a callback of the caller hangs."""
+
+HANDLES_IDLE_MAX = 2_048
+"""Handles kept between calls; at 10 KiB each they are not worth more than a new one costs."""
+
+CONNECTIONS_IDLE_MAX = 1_024
+"""Connections kept between calls, in all. libcurl's own bound follows the calls in flight and shrinks after a burst."""
+
+_CA_FILES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
+"""Debian, Fedora, SUSE, Alpine. The libcurl in pycurl's wheel knows only Fedora's."""
+
+_WATCHED = {
+    pycurl.POLL_IN: select.EPOLLIN,
+    pycurl.POLL_OUT: select.EPOLLOUT,
+    pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
+    pycurl.POLL_REMOVE: select.EPOLLRDHUP | select.EPOLLET,
+}
+_ACTIONS = {
+    select.EPOLLIN: pycurl.CSELECT_IN,
+    select.EPOLLOUT: pycurl.CSELECT_OUT,
+    select.EPOLLIN | select.EPOLLOUT: pycurl.CSELECT_IN | pycurl.CSELECT_OUT,
+}
+_ACTION_ON_ERROR = pycurl.CSELECT_IN | pycurl.CSELECT_OUT | pycurl.CSELECT_ERR
+
+
+class HttpExecutor:
+    """Every submitted call gets exactly one reply, whatever happens to it, and its request is sent at most once.
+
+    All methods belong to the thread of the event loop, and `deliver` is called there. Replies come in lists: while one
+    list waits for the loop, further replies join it.
+    """
+
+    def __init__(
+        self,
+        *,
+        deliver: Callable[[list[HttpReply]], None],
+        monotonic: Callable[[], float],
+        connections_per_host_max: int = 256,
+        connect_timeout_ms: int = 10_000,
+        address_allowed: AddressAllowed | None = None,
+        ca_file: str | None = None,
+    ) -> None:
+        self._deliver = deliver
+        self._monotonic = monotonic
+        self._connections_per_host_max = connections_per_host_max
+        self._connect_timeout_ms = connect_timeout_ms
+        self._address_allowed = address_allowed
+        self._ca_file = ca_file or system_ca_file()
+        # The loop's side.
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="dueline-http", daemon=True)
+        self._submitted_total = 0
+        self._delivered_total = 0
+        # Between the two, under the lock. An order is the calls to start, or the set of keys to cancel.
+        self._lock = threading.Lock()
+        self._orders: list[tuple[HttpCall, ...] | frozenset[Any]] = []
+        self._replies: list[HttpReply] = []
+        self._waking = False
+        self._handing_over = False
+        self._closing = False
+        self._ended = False
+        # The thread's side.
+        self._wake_fd = -1
+        self._waiting: deque[HttpCall] = deque()
+        self._transfers: dict[pycurl.Curl, Transfer] = {}
+        self._idle: list[Transfer] = []
+        self._done: list[HttpReply] = []
+        self._connections = Connections()
+
+    def open(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start the thread; replies go to `loop` from now on."""
+        self._loop = loop
+        self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._set_up()
+        self._thread.start()
+
+    def submit(self, calls: Sequence[HttpCall]) -> None:
+        """Perform the calls; never blocks. After `close` they are answered as closed."""
+        self._submitted_total += len(calls)
+        self._order(tuple(calls))
+
+    def cancel(self, keys: Iterable[Any]) -> None:
+        """End the calls with these keys that were submitted before and are not answered yet."""
+        self._order(frozenset(keys))
+
+    @property
+    def in_flight(self) -> int:
+        """Calls submitted whose reply has not been delivered."""
+        return self._submitted_total - self._delivered_total
+
+    def close(self) -> None:
+        """End every call, deliver the last replies, and end the thread. Blocks for milliseconds, at most 5 s."""
+        if self._loop is None:
+            return
+        with self._lock:
+            self._closing = True
+        if self._thread.is_alive():
+            os.eventfd_write(self._wake_fd, 1)
+            self._thread.join(CLOSE_WAIT_S)
+        if not self._ended:
+            self._answer_for_stuck_thread()
+        self._hand_over()
+        if not self._thread.is_alive() and self._wake_fd >= 0:
+            os.close(self._wake_fd)
+            self._wake_fd = -1
+
+    def _order(self, order: tuple[HttpCall, ...] | frozenset[Any]) -> None:
+        if self._loop is None:
+            raise RuntimeError("the HTTP executor is not open")
+        with self._lock:
+            if not self._ended:
+                self._orders.append(order)
+                wake = not self._waking
+                self._waking = True
+            else:
+                wake = False
+                if isinstance(order, tuple):
+                    self._replies += [self._unstarted(call, HttpFailure.CLOSED) for call in order]
+                    self._loop.call_soon(self._hand_over)
+        if wake:
+            os.eventfd_write(self._wake_fd, 1)
+
+    def _hand_over(self) -> None:
+        with self._lock:
+            batch = self._replies
+            self._replies = []
+            self._handing_over = False
+        if batch:
+            self._delivered_total += len(batch)
+            self._deliver(batch)
+
+    def _answer_for_stuck_thread(self) -> None:
+        with self._lock:
+            self._ended = True
+            self._replies += self._done
+            for transfer in list(self._transfers.values()):
+                if transfer.call is not None:
+                    self._replies.append(self._unstarted(transfer.call, HttpFailure.CLOSED))
+            waiting = list(self._waiting)
+            for order in self._orders:
+                waiting += order if isinstance(order, tuple) else ()
+            self._replies += [self._unstarted(call, HttpFailure.CLOSED) for call in waiting]
+
+    def _unstarted(self, call: HttpCall, failure: HttpFailure, detail: str = "") -> HttpReply:
+        now_s = self._monotonic()
+        return HttpReply(call.key, None, failure, detail, None, b"", False, now_s, now_s)
+
+    # From here on: the thread.
+
+    def _set_up(self) -> None:
+        self._epoll = select.epoll()
+        self._epoll.register(self._wake_fd, select.EPOLLIN)
+        self._watched: set[int] = set()
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
+        self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, self._connections_per_host_max)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, CONNECTIONS_IDLE_MAX)
+
+    def _run(self) -> None:
+        try:
+            while not self._closing:
+                try:
+                    self._pass()
+                except Exception as error:  # reason: whatever broke, the calls in flight get their replies.
+                    self._end_all(HttpFailure.INTERNAL, repr(error))
+                    self._tear_down()
+                    self._set_up()
+                self._offer()
+        finally:
+            self._end()
+
+    def _pass(self) -> None:
+        """Wait for something to do, do it, and collect what ended by it.
+
+        libcurl is asked for its next deadline once a pass; its timer callback would come twice a call.
+        """
+        multi = self._multi
+        for fd, happened in self._epoll.poll(self._wait_s(), EVENTS_PER_PASS):
+            if fd == self._wake_fd:
+                self._take_orders()
+            elif happened & select.EPOLLRDHUP:
+                self._connections.hung_up.add(fd)
+            else:
+                multi.socket_action(fd, _ACTIONS.get(happened, _ACTION_ON_ERROR))
+        for _ in range(min(len(self._waiting), STARTS_PER_PASS)):
+            self._start(self._waiting.popleft())
+        if multi.timeout() == 0:
+            multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        self._collect()
+
+    def _wait_s(self) -> float:
+        if self._waiting:
+            return 0
+        timeout_ms = self._multi.timeout()
+        if timeout_ms >= 0:
+            return min(timeout_ms / 1000, WAIT_S_MAX)
+        return WAIT_S_MAX if len(self._idle) < len(self._transfers) else -1
+
+    def _on_socket(self, what: int, fd: int, _multi: pycurl.CurlMulti, _assigned: object) -> None:
+        """Watch what libcurl wants watched. The kernel forgets a descriptor that is closed, and a number can come back
+        as another socket, so each wish becomes a system call, also one that looks fulfilled."""
+        watched = _WATCHED[what]
+        if fd in self._watched:
+            try:
+                self._epoll.modify(fd, watched)
+                return
+            except OSError:
+                self._watched.discard(fd)
+        if what != pycurl.POLL_REMOVE:
+            self._epoll.register(fd, watched)
+            self._watched.add(fd)
+            self._connections.hung_up.discard(fd)
+
+    def _take_orders(self) -> None:
+        os.eventfd_read(self._wake_fd)
+        with self._lock:
+            orders = self._orders
+            self._orders = []
+            self._waking = False
+        for order in orders:
+            if isinstance(order, tuple):
+                self._waiting += order
+            else:
+                self._cancel(order)
+
+    def _start(self, call: HttpCall) -> None:
+        if call.timeout_ms <= 0:
+            self._done.append(self._unstarted(call, HttpFailure.TIMEOUT, "no time is left for the call"))
+            return
+        transfer = self._idle.pop() if self._idle else self._new_transfer()
+        try:
+            transfer.prepare(call)
+            transfer.started_s = self._monotonic()
+            self._multi.add_handle(transfer.handle)
+        except InvalidCall as error:
+            self._discard(transfer)
+            self._done.append(self._unstarted(call, HttpFailure.INVALID, str(error)))
+        except Exception as error:  # reason: one call that nobody foresaw must not end the others.
+            self._discard(transfer)
+            self._done.append(self._unstarted(call, HttpFailure.INTERNAL, repr(error)))
+        else:
+            transfer.call = call
+
+    def _new_transfer(self) -> Transfer:
+        transfer = Transfer(
+            connections=self._connections,
+            connect_timeout_ms=self._connect_timeout_ms,
+            address_allowed=self._address_allowed,
+            ca_file=self._ca_file,
+        )
+        self._transfers[transfer.handle] = transfer
+        return transfer
+
+    def _discard(self, transfer: Transfer) -> None:
+        del self._transfers[transfer.handle]
+        transfer.handle.close()
+
+    def _collect(self) -> None:
+        _, succeeded, failed = self._multi.info_read()
+        if succeeded or failed:
+            now_s = self._monotonic()
+            for handle in succeeded:
+                self._finish(handle, pycurl.E_OK, "", now_s)
+            for handle, code, words in failed:
+                self._finish(handle, code, words, now_s)
+
+    def _finish(self, handle: pycurl.Curl, code: int, words: str, now_s: float) -> None:
+        transfer = self._transfers[handle]
+        call = transfer.call
+        assert call is not None
+        if code and transfer.start_over(now_s - transfer.started_s):
+            self._multi.remove_handle(handle)
+            self._multi.add_handle(handle)
+            return
+        self._done.append(transfer.end(call, code, words, now_s))
+        transfer.call = None
+        self._multi.remove_handle(handle)
+        self._put_back(transfer)
+
+    def _put_back(self, transfer: Transfer) -> None:
+        if len(self._idle) < HANDLES_IDLE_MAX:
+            self._idle.append(transfer)
+        else:
+            self._discard(transfer)
+
+    def _cancel(self, keys: frozenset[Any]) -> None:
+        waiting = self._waiting
+        self._waiting = deque(call for call in waiting if call.key not in keys)
+        self._done += [self._unstarted(call, HttpFailure.CANCELLED) for call in waiting if call.key in keys]
+        for transfer in [each for each in self._transfers.values() if each.call is not None and each.call.key in keys]:
+            self._abort(transfer, HttpFailure.CANCELLED, "")
+            self._multi.remove_handle(transfer.handle)
+            self._put_back(transfer)
+
+    def _abort(self, transfer: Transfer, failure: HttpFailure, detail: str) -> None:
+        call = transfer.call
+        assert call is not None
+        now_s = self._monotonic()
+        self._done.append(HttpReply(call.key, None, failure, detail, None, b"", False, transfer.started_s, now_s))
+        transfer.call = None
+
+    def _offer(self) -> None:
+        """Bring the finished replies to the loop, with one wake-up for all that gather until it comes."""
+        if not self._done:
+            return
+        with self._lock:
+            if not self._ended:
+                self._replies += self._done
+        self._done.clear()
+        self._wake_loop()
+
+    def _wake_loop(self) -> None:
+        with self._lock:
+            wake = not self._handing_over and bool(self._replies)
+            self._handing_over = self._handing_over or wake
+        if wake and self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # The loop is closed; `close` can still deliver.
+                self._loop.call_soon_threadsafe(self._hand_over)
+
+    def _end_all(self, failure: HttpFailure, detail: str) -> None:
+        for transfer in self._transfers.values():
+            if transfer.call is not None:
+                self._abort(transfer, failure, detail)
+
+    def _end(self) -> None:
+        """Answer before libcurl is let go: that can take a moment, and no reply should wait for it."""
+        with self._lock:
+            if not self._ended:
+                self._ended = True
+                self._end_all(HttpFailure.CLOSED, "")
+                for order in self._orders:
+                    self._waiting += order if isinstance(order, tuple) else ()
+                self._replies += self._done
+                self._replies += [self._unstarted(call, HttpFailure.CLOSED) for call in self._waiting]
+        self._wake_loop()
+        self._tear_down()
+
+    def _tear_down(self) -> None:
+        transfers = list(self._transfers)
+        self._transfers.clear()
+        self._idle.clear()
+        self._connections = Connections()
+        self._multi.close()
+        for handle in transfers:
+            handle.close()
+        self._epoll.close()
+
+
+def system_ca_file() -> str | None:
+    """Where this system keeps the certificate authorities that it trusts."""
+    candidates = (ssl.get_default_verify_paths().cafile, *_CA_FILES)
+    return next((path for path in candidates if path and Path(path).is_file()), None)

@@ -1,0 +1,358 @@
+"""One pooled libcurl handle: what goes into it for a call, and what its end means.
+
+Every rule of an outgoing call that is a libcurl option or callback lives here; http.py drives the handles.
+"""
+
+import re
+import socket
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+import pycurl
+
+BODY_KEPT_BYTES = 64 * 1024
+"""What a reply carries: enough to see why a target said no, little enough to store with every run."""
+
+BODY_READ_BYTES = 1024 * 1024
+"""Where reading stops. Up to here a longer body is read to its end, so that its connection can be used again."""
+
+REQUEST_BODY_HELD_BYTES = 64 * 1024
+"""An idle handle lets go of a request body larger than this."""
+
+BODY_WITHOUT_EXPECT_BYTES = 64 * 1024
+"""libcurl asks with `Expect: 100-continue` before a body of more than 1 MiB; kept well below that."""
+
+CONNECTION_IDLE_S_MAX = 1
+"""A kept connection is used again only within this time. Servers drop idle connections after 2 s (gunicorn), 5 s
+(Node.js, Apache, uvicorn) or more, and a call that crosses such a close on the wire fails: it is never sent twice."""
+
+CONNECTIONS_KNOWN_MAX = 8_192
+"""Connections remembered for the look before the request; closed ones are not forgotten one by one."""
+
+
+class HttpFailure(StrEnum):
+    """Why there is no response.
+
+    After `invalid`, `dns`, `refused_address`, `connect` and `tls` the target has not seen the request; after any other
+    it may have.
+    """
+
+    INVALID = "invalid"
+    DNS = "dns"
+    REFUSED_ADDRESS = "refused_address"
+    CONNECT = "connect"
+    TLS = "tls"
+    TIMEOUT = "timeout"
+    PROTOCOL = "protocol"
+    TOO_LARGE = "too_large"
+    CANCELLED = "cancelled"
+    CLOSED = "closed"
+    INTERNAL = "internal"
+
+
+class HttpCall(msgspec.Struct, frozen=True):
+    """One request. `key` is hashable and comes back with the reply; `headers` are ready-made `Name: value` lines in
+    ASCII; `timeout_ms` bounds the whole call, connect included."""
+
+    key: Any
+    method: str
+    url: str
+    headers: tuple[str, ...]
+    body: bytes | None
+    timeout_ms: int
+
+
+class HttpReply(msgspec.Struct, frozen=True):
+    """What became of one call: either `status` or `failure` is set, never both.
+
+    `detail` is libcurl's account of a failure. `retry_after` is the header of a response that is not a success, in
+    seconds: libcurl turns a date into them, and 0 into None. `body` is the first 64 KiB of what arrived, and
+    `truncated` says that there was more.
+    """
+
+    key: Any
+    status: int | None
+    failure: HttpFailure | None
+    detail: str
+    retry_after: str | None
+    body: bytes
+    truncated: bool
+    started_s: float
+    finished_s: float
+
+
+class InvalidCall(ValueError):
+    """The call breaks a rule of the executor. Nothing was sent."""
+
+
+AddressAllowed = Callable[[str], bool]
+
+Ends = tuple[str, str, int, int]
+"""A connection: remote and local address, remote and local port."""
+
+
+class Connections:
+    """What is known about kept connections: the descriptor of each, and the descriptors whose peer has hung up."""
+
+    def __init__(self) -> None:
+        self.hung_up: set[int] = set()
+        self._fds: dict[Ends, int] = {}
+
+    def learn(self, ends: Ends, fd: int) -> None:
+        if len(self._fds) >= CONNECTIONS_KNOWN_MAX:
+            self._fds.clear()
+        self._fds[ends] = fd
+
+    def is_hung_up(self, ends: Ends) -> bool:
+        return self._fds.get(ends) in self.hung_up
+
+
+_FAILURES = {
+    pycurl.E_UNSUPPORTED_PROTOCOL: HttpFailure.INVALID,
+    pycurl.E_URL_MALFORMAT: HttpFailure.INVALID,
+    pycurl.E_LOGIN_DENIED: HttpFailure.INVALID,
+    pycurl.E_COULDNT_RESOLVE_HOST: HttpFailure.DNS,
+    pycurl.E_COULDNT_CONNECT: HttpFailure.CONNECT,
+    pycurl.E_SSL_CONNECT_ERROR: HttpFailure.TLS,
+    pycurl.E_SSL_CIPHER: HttpFailure.TLS,
+    pycurl.E_PEER_FAILED_VERIFICATION: HttpFailure.TLS,
+    pycurl.E_SSL_CACERT_BADFILE: HttpFailure.TLS,
+    pycurl.E_SSL_ISSUER_ERROR: HttpFailure.TLS,
+    pycurl.E_SSL_INVALIDCERTSTATUS: HttpFailure.TLS,
+    pycurl.E_OPERATION_TIMEDOUT: HttpFailure.TIMEOUT,
+    pycurl.E_FAILED_INIT: HttpFailure.INTERNAL,
+    pycurl.E_WRITE_ERROR: HttpFailure.INTERNAL,
+    pycurl.E_OUT_OF_MEMORY: HttpFailure.INTERNAL,
+    pycurl.E_ABORTED_BY_CALLBACK: HttpFailure.INTERNAL,
+    pycurl.E_BAD_FUNCTION_ARGUMENT: HttpFailure.INTERNAL,
+    100: HttpFailure.TOO_LARGE,
+}
+"""By libcurl's code; any other is `protocol`. 100 is CURLE_TOO_LARGE, which pycurl does not name."""
+
+_NEVER_ARRIVED = frozenset({HttpFailure.INVALID, HttpFailure.DNS, HttpFailure.CONNECT, HttpFailure.TLS})
+
+_METHODS_USUAL = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_METHODS_REFUSED = frozenset({"CONNECT", "TRACE"})
+_METHODS_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
+"""Methods that say `Content-Length: 0` when they have no body (RFC 9110, section 8.6)."""
+_METHOD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+
+_DISALLOW_USERNAME_IN_URL = 275
+"""CURLOPT_DISALLOW_USERNAME_IN_URL, which pycurl does not name."""
+
+
+class Transfer:
+    """A handle for one call after the other. `call` is the one that it carries, None while it is idle.
+
+    A call's request is put on a connection at most once, whatever libcurl would like to do.
+    """
+
+    __slots__ = (
+        "_address_allowed",
+        "_address_refused",
+        "_body",
+        "_body_bytes",
+        "_connection",
+        "_connections",
+        "_fresh",
+        "_getinfo",
+        "_method",
+        "_mode",
+        "_resend_refused",
+        "_sent",
+        "_setopt",
+        "_stale",
+        "_timeout_ms",
+        "call",
+        "handle",
+        "started_s",
+    )
+
+    def __init__(
+        self,
+        *,
+        connections: Connections,
+        connect_timeout_ms: int,
+        address_allowed: AddressAllowed | None,
+        ca_file: str | None,
+    ) -> None:
+        self.handle = pycurl.Curl()
+        self.call: HttpCall | None = None
+        self.started_s = 0.0
+        # pycurl's attribute look-up is slow: these two are looked up once.
+        self._setopt = self.handle.setopt
+        self._getinfo = self.handle.getinfo
+        self._connections = connections
+        self._address_allowed = address_allowed
+        self._method = ""
+        self._mode = ""
+        self._timeout_ms = 0
+        self._fresh = False
+        self._begin()
+        self._set_constants(connect_timeout_ms, address_allowed, ca_file)
+
+    def _set_constants(
+        self, connect_timeout_ms: int, address_allowed: AddressAllowed | None, ca_file: str | None
+    ) -> None:
+        """What is the same for every call. Off by libcurl's own default, and left so: redirects, cookies, netrc,
+        HTTP/0.9, and decompression."""
+        setopt = self._setopt
+        setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        setopt(_DISALLOW_USERNAME_IN_URL, 1)
+        setopt(pycurl.PROXY, "")
+        setopt(pycurl.NOPROXY, "*")
+        setopt(pycurl.SSL_VERIFYPEER, 1)
+        setopt(pycurl.SSL_VERIFYHOST, 2)
+        if ca_file is not None:
+            setopt(pycurl.CAINFO, ca_file)
+        setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
+        setopt(pycurl.MAXAGE_CONN, CONNECTION_IDLE_S_MAX)
+        setopt(pycurl.CONNECTTIMEOUT_MS, connect_timeout_ms)
+        setopt(pycurl.TCP_NODELAY, 1)
+        setopt(pycurl.NOSIGNAL, 1)
+        setopt(pycurl.WRITEFUNCTION, self._on_body)
+        setopt(pycurl.PREREQFUNCTION, self._on_request)
+        if address_allowed is not None:
+            setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
+
+    def _begin(self) -> None:
+        self._connection: Ends | None = None
+        self._stale = False
+        self._sent = False
+        self._resend_refused = False
+        self._address_refused: str | None = None
+        self._body = b""
+        self._body_bytes = 0
+
+    def prepare(self, call: HttpCall) -> None:
+        """Set what differs from the call before. After an exception the handle is of no more use."""
+        self._begin()
+        try:
+            self._setopt(pycurl.URL, call.url)
+            self._setopt(pycurl.HTTPHEADER, _header_lines(call))
+            self._set_request(call.method, call.body)
+            if call.timeout_ms != self._timeout_ms:
+                self._setopt(pycurl.TIMEOUT_MS, call.timeout_ms)
+                self._timeout_ms = call.timeout_ms
+        except (UnicodeError, TypeError, OverflowError, pycurl.error) as error:
+            raise InvalidCall(f"libcurl does not take it: {error}") from error
+        if self._fresh:
+            self._setopt(pycurl.FRESH_CONNECT, 0)
+            self._fresh = False
+
+    def _set_request(self, method: str, body: bytes | None) -> None:
+        if method != self._method:
+            if method not in _METHODS_USUAL and (method.upper() in _METHODS_REFUSED or not _METHOD.fullmatch(method)):
+                raise InvalidCall(f"the method {method[:64]!r} is not allowed")
+            self._setopt(pycurl.CUSTOMREQUEST, method)
+            self._method = method
+        if method == "HEAD":
+            if body:
+                raise InvalidCall("a HEAD request has no body")
+            if self._mode != "head":
+                self._setopt(pycurl.NOBODY, 1)
+                self._mode = "head"
+        elif body is not None or method in _METHODS_WITH_LENGTH:
+            if self._mode == "head":
+                self._setopt(pycurl.NOBODY, 0)
+            self._setopt(pycurl.POSTFIELDS, body or b"")
+            self._mode = "body"
+        elif self._mode != "bare":
+            self._setopt(pycurl.HTTPGET, 1)
+            self._mode = "bare"
+
+    def _on_request(self, remote_ip: str, local_ip: str, remote_port: int, local_port: int) -> int:
+        """libcurl asks this each time before it puts the request on a connection: the one place that every send, and
+        every resend for whatever reason, must pass.
+
+        libcurl looks at most once a second whether a kept connection is still open. Here is the look before each use:
+        on a connection that the peer has ended nothing is sent, and the call may start over on a fresh one.
+        """
+        if self._sent:
+            self._resend_refused = True
+            return pycurl.PREREQFUNC_ABORT
+        self._connection = (remote_ip, local_ip, remote_port, local_port)
+        if self._connections.hung_up and not self._fresh and self._connections.is_hung_up(self._connection):
+            self._stale = True
+            return pycurl.PREREQFUNC_ABORT
+        self._sent = True
+        return pycurl.PREREQFUNC_OK
+
+    def _on_body(self, chunk: bytes) -> int | None:
+        had_bytes = self._body_bytes
+        self._body_bytes = had_bytes + len(chunk)
+        if had_bytes < BODY_KEPT_BYTES:
+            self._body += chunk[: BODY_KEPT_BYTES - had_bytes]
+        return None if self._body_bytes <= BODY_READ_BYTES else 0
+
+    def _on_open_socket(self, _purpose: int, address: Any) -> int:
+        family, kind, protocol, place = address
+        ip = place[0] if family in (socket.AF_INET, socket.AF_INET6) else ""
+        try:
+            allowed = self._address_allowed is not None and self._address_allowed(ip)
+        except Exception:  # reason: a check that breaks must not let a connection through.
+            allowed = False
+        if not allowed:
+            self._address_refused = ip
+            return pycurl.SOCKET_BAD
+        return socket.socket(family, kind | socket.SOCK_NONBLOCK, protocol).detach()
+
+    def start_over(self, elapsed_s: float) -> bool:
+        """Whether the ended call met a closed connection before it was sent; if so, set up to go on a fresh one."""
+        if not self._stale:
+            return False
+        self._stale = False
+        self._fresh = True
+        self._setopt(pycurl.FRESH_CONNECT, 1)
+        self._timeout_ms = max(1, self._timeout_ms - int(elapsed_s * 1000))
+        self._setopt(pycurl.TIMEOUT_MS, self._timeout_ms)
+        return True
+
+    def end(self, call: HttpCall, code: int, words: str, finished_s: float) -> HttpReply:
+        """The reply to `call`, which libcurl ended with `code` and `words`; to be taken while the handle is added."""
+        if self._connection is not None and self._getinfo(pycurl.NUM_CONNECTS):
+            self._connections.learn(self._connection, self._getinfo(pycurl.ACTIVESOCKET))
+        if call.body is not None and len(call.body) > REQUEST_BODY_HELD_BYTES:
+            self._setopt(pycurl.POSTFIELDS, b"")
+        truncated = self._body_bytes > BODY_KEPT_BYTES
+        if code == pycurl.E_OK or self._body_bytes > BODY_READ_BYTES:
+            status: int = self._getinfo(pycurl.RESPONSE_CODE)
+            wait_s = self._getinfo(pycurl.RETRY_AFTER) if status >= 300 else 0
+            retry_after = str(wait_s) if wait_s else None
+            return HttpReply(call.key, status, None, "", retry_after, self._body, truncated, self.started_s, finished_s)
+        failure, detail = self._explain(code, words)
+        return HttpReply(call.key, None, failure, detail, None, self._body, truncated, self.started_s, finished_s)
+
+    def _explain(self, code: int, words: str) -> tuple[HttpFailure, str]:
+        if self._resend_refused:
+            return HttpFailure.PROTOCOL, "the connection ended before a response; the request was not sent again"
+        failure = _FAILURES.get(code, HttpFailure.PROTOCOL)
+        detail = words.encode(errors="replace").decode()
+        if self._sent:
+            # With a code of the time before the request, libcurl was on its way to send again.
+            return (HttpFailure.PROTOCOL if failure in _NEVER_ARRIVED else failure), detail
+        if self._address_refused is not None and failure is HttpFailure.CONNECT:
+            return HttpFailure.REFUSED_ADDRESS, f"connections to {self._address_refused or 'it'} are not allowed"
+        if failure is HttpFailure.TIMEOUT and self._getinfo(pycurl.TOTAL_TIME) * 1000 < self._timeout_ms:
+            return HttpFailure.CONNECT, detail
+        return failure, detail
+
+
+def _header_lines(call: HttpCall) -> tuple[str, ...]:
+    """The lines to hand to libcurl. A call must not state its own length: it could write into the next request on the
+    connection that it shares. A line without a value keeps libcurl from adding that header by itself."""
+    lines = call.headers
+    if lines and min(lines) < "!":
+        raise InvalidCall("a header line starts with its name")
+    text = "\x1f" + "\x1f".join(lines).lower()
+    if "\n" in text or "\r" in text or "\0" in text:
+        raise InvalidCall("a header line has no line breaks")
+    if "\x1fcontent-length" in text or "\x1ftransfer-encoding" in text:
+        raise InvalidCall("the length of the body is not for the headers to state")
+    if "\x1fcontent-type:" not in text:
+        lines += ("Content-Type:",)
+    if call.body is not None and len(call.body) > BODY_WITHOUT_EXPECT_BYTES:
+        lines += ("Expect:",)
+    return lines
