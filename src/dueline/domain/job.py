@@ -35,14 +35,7 @@ class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_def
     body: Any = None
 
 
-class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_defaults=True):
-    """A Python function registered by name with a worker."""
-
-    task: str
-    args: dict[str, Any] = {}
-
-
-Target = HttpTarget | TaskTarget
+Target = HttpTarget
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

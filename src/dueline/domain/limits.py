@@ -80,3 +80,16 @@ OUTCOME_GROUP_S = 0.003
 """Outcomes wait this long for company before they are written together."""
 WAKEUP_GAP_S = 0.02
 """Wake-ups through the store are sent at most this often per topic."""
+
+TIME_CHECK_S = 5.0
+"""How often a process without a lease asks the store for its time: crystal clocks drift by less than a millisecond meanwhile."""
+ROSTER_S = 1.0
+"""How often processes look at each other's beats. With the lease it bounds a failover."""
+SWEEP_S = 2.0
+DEFINITIONS_KEPT = 50_000
+"""Job versions a process keeps in memory, least recently used first out: some tens of megabytes."""
+HISTORY_DAYS_AHEAD = 3
+SLOTS_DEFAULT = 1_000
+"""Runs a worker holds or executes at a time. HTTP calls are cheap to wait for."""
+DRAIN_S = 30.0
+"""How long a stopping worker waits for the calls it is making."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import Protocol
 
 
@@ -43,26 +44,34 @@ class ManualClock:
 
 
 class StoreTime:
-    """The store's clock, as this process knows it: its own monotonic clock and an offset measured with every heartbeat.
+    """The store's clock, as this process knows it: its own monotonic clock and an offset measured again and again.
 
-    The estimate is never ahead of the store: the answer is taken to be as old as the whole round trip allows, and so nothing starts
-    early. It may lag by one round trip.
+    An answer of the store was read between the sending and the arrival, so each measurement bounds the offset from both
+    sides. The highest lower bound of the recent ones is taken: never ahead of the store, and so nothing starts early, and
+    behind by no more than the quickest round trip. A store whose clock was set back breaks the bound and starts anew.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, samples: int = 16) -> None:
         self._clock = clock
-        self._offset_ms = float("-inf")
-        self._measured = False
+        self._lows_ms = deque[float](maxlen=samples)
+        self._offset_ms: float | None = None
 
-    def measured(self, store_ms: int) -> None:
-        """Take in an answer of the store that has just arrived."""
-        self._offset_ms = store_ms - self._clock.monotonic_s() * 1000
-        self._measured = True
+    def measured(self, store_ms: int, *, sent_s: float) -> None:
+        """Take in an answer of the store that has just arrived to a question sent at `sent_s`."""
+        high_ms = store_ms + 1 - sent_s * 1000
+        if self._offset_ms is not None and self._offset_ms > high_ms:
+            self._lows_ms.clear()
+        self._lows_ms.append(store_ms - self._clock.monotonic_s() * 1000)
+        self._offset_ms = max(self._lows_ms)
+
+    @property
+    def known(self) -> bool:
+        return self._offset_ms is not None
 
     def now_ms(self) -> int:
-        assert self._measured, "the store was not asked for its time yet"
-        return int(self._clock.monotonic_s() * 1000 + self._offset_ms)
+        return self.at_ms(self._clock.monotonic_s())
 
     def at_ms(self, monotonic_s: float) -> int:
         """The store's time at a monotonic moment."""
+        assert self._offset_ms is not None, "the store was not asked for its time yet"
         return int(monotonic_s * 1000 + self._offset_ms)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
 
+from dueline.domain.changes import DecideChange as DecideChange
+from dueline.domain.changes import JobChange as JobChange
+from dueline.domain.changes import JobInHand as JobInHand
+from dueline.domain.changes import LiveRun as LiveRun
 from dueline.domain.ids import BootId, JobId, RunId
-from dueline.domain.job import Definition, Job
+from dueline.domain.job import Definition
 from dueline.domain.run import Attempt
 from dueline.domain.states import JobState, RunKind, RunState
 
@@ -18,48 +21,6 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     definition: Definition
     next_ms: int | None
-
-
-class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a change of a job must know of one of its unstarted runs."""
-
-    id: RunId
-    kind: RunKind
-    state: RunState
-    scheduled_ms: int
-    due_ms: int
-    attempt: int
-    reason: str | None
-
-
-class JobInHand(msgspec.Struct, frozen=True, kw_only=True):
-    """A job locked for a change, at one moment of the store's clock, with those of its runs that have not started.
-
-    A run that is claimed but not yet due counts as not started: it is held by its worker, which asks again before it starts.
-    """
-
-    job: Job
-    now_ms: int
-    runs: tuple[LiveRun, ...]
-
-
-class JobChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The change to make, decided from a JobInHand. Runs not named stay as they are."""
-
-    state: JobState
-    definition: Definition
-    next_ms: int | None
-    pause_note: str | None = None
-    deleted: bool = False
-    unplan: tuple[RunId, ...] = ()
-    """Runs whose due time has not come: they vanish, their occurrences are planned again."""
-    hold: tuple[RunId, ...] = ()
-    free: tuple[RunId, ...] = ()
-    cancel: tuple[tuple[RunId, str], ...] = ()
-    """Runs to end as cancelled, each with its reason."""
-
-
-DecideChange = Callable[[JobInHand], JobChange]
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,8 +177,11 @@ class Reclaim(msgspec.Struct, frozen=True):
 
 
 class Role(StrEnum):
+    """What a process does: fire schedules, execute runs, or both."""
+
     SCHEDULER = "scheduler"
     WORKER = "worker"
+    ALL = "all"
 
 
 class NewNode(msgspec.Struct, frozen=True, kw_only=True):

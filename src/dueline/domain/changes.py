@@ -1,0 +1,183 @@
+"""What a change of a job does to its plan and to its runs. The store locks the job, asks here, and writes the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from dueline.domain import limits
+from dueline.domain.errors import Conflict, VersionMismatch
+from dueline.domain.firetimes import compile_schedule
+from dueline.domain.ids import RunId
+from dueline.domain.job import Definition, Job
+from dueline.domain.planning import MisfirePolicy
+from dueline.domain.schedule import At, Schedule
+from dueline.domain.states import EndReason, HeldReason, JobState, RunKind, RunState
+
+
+class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change of a job must know of one of its unstarted runs."""
+
+    id: RunId
+    kind: RunKind
+    state: RunState
+    scheduled_ms: int
+    due_ms: int
+    attempt: int
+    reason: str | None
+
+
+class JobInHand(msgspec.Struct, frozen=True, kw_only=True):
+    """A job locked for a change, at one moment of the store's clock, with those of its runs that have not started.
+
+    A run that is claimed but not yet due counts as not started: it is held by its worker, which asks again before it starts.
+    """
+
+    job: Job
+    now_ms: int
+    runs: tuple[LiveRun, ...]
+
+
+class JobChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The change to make, decided from a JobInHand. Runs not named stay as they are."""
+
+    state: JobState
+    definition: Definition
+    next_ms: int | None
+    pause_note: str | None = None
+    deleted: bool = False
+    unplan: tuple[RunId, ...] = ()
+    """Runs whose time has not come: they vanish, their occurrences are planned again."""
+    hold: tuple[RunId, ...] = ()
+    free: tuple[RunId, ...] = ()
+    cancel: tuple[tuple[RunId, str], ...] = ()
+    """Runs to end as cancelled, each with its reason."""
+
+
+DecideChange = Callable[[JobInHand], JobChange]
+
+
+def first_occurrence(schedule: Schedule | None, *, now_ms: int) -> int | None:
+    """The first occurrence of a new schedule. A one-time job whose instant has just passed runs at once."""
+    if schedule is None:
+        return None
+    return schedule.at_ms if isinstance(schedule, At) else compile_schedule(schedule).next_after(now_ms)
+
+
+def edit(hand: JobInHand, definition: Definition, *, expected_version: int | None = None) -> JobChange:
+    """Replace the definition. What is due keeps the old version; what is not yet due is planned again by the new one."""
+    job = hand.job
+    check_version(job, expected_version)
+    next_ms = _undecided_ms(hand)
+    if definition.schedule != job.definition.schedule and (next_ms is None or next_ms > hand.now_ms):
+        next_ms = first_occurrence(definition.schedule, now_ms=hand.now_ms)
+    state = job.state
+    if state in (JobState.ACTIVE, JobState.FINISHED):
+        exhausted = definition.schedule is not None and next_ms is None
+        state = JobState.FINISHED if exhausted else JobState.ACTIVE
+    return JobChange(
+        state=state,
+        definition=definition,
+        next_ms=next_ms,
+        pause_note=job.pause_note,
+        unplan=_ids(_planned_ahead(hand)),
+    )
+
+
+def pause(hand: JobInHand, *, note: str | None) -> JobChange:
+    """Stop planning and starting. Runs under way end by themselves; runs that wait are held."""
+    job = hand.job
+    if job.state not in (JobState.ACTIVE, JobState.PAUSED):
+        raise Conflict(f"a {job.state} job cannot be paused")
+    planned = _planned_ahead(hand)
+    waiting = [run for run in hand.runs if run not in planned and run.state in _HOLDABLE]
+    return JobChange(
+        state=JobState.PAUSED,
+        definition=job.definition,
+        next_ms=_undecided_ms(hand),
+        pause_note=note,
+        unplan=_ids(planned),
+        hold=_ids(waiting),
+    )
+
+
+def resume(hand: JobInHand) -> JobChange:
+    """Go on. What was held or missed meanwhile follows the misfire policy."""
+    job = hand.job
+    if job.state not in (JobState.ACTIVE, JobState.PAUSED):
+        raise Conflict(f"a {job.state} job cannot be resumed")
+    held = [run for run in hand.runs if run.state is RunState.HELD and run.reason == HeldReason.PAUSED]
+    dropped = _dropped_on_resume(hand, held)
+    return JobChange(
+        state=JobState.ACTIVE,
+        definition=job.definition,
+        next_ms=job.next_ms,
+        free=tuple(run.id for run in held if run.id not in dropped),
+        cancel=tuple(dropped.items()),
+    )
+
+
+def delete(hand: JobInHand, *, expected_version: int | None = None) -> JobChange:
+    """Leave a tombstone: nothing more is planned, unstarted runs are cancelled, running ones end."""
+    job = hand.job
+    check_version(job, expected_version)
+    planned = _planned_ahead(hand)
+    return JobChange(
+        state=job.state,
+        definition=job.definition,
+        next_ms=None,
+        deleted=True,
+        unplan=_ids(planned),
+        cancel=tuple((run.id, EndReason.JOB_DELETED) for run in hand.runs if run not in planned),
+    )
+
+
+def check_version(job: Job, expected_version: int | None) -> None:
+    if expected_version is not None and expected_version != job.version:
+        raise VersionMismatch(expected=expected_version, actual=job.version)
+
+
+_HOLDABLE = frozenset({RunState.READY, RunState.RETRYING, RunState.SCHEDULED})
+
+
+def _planned_ahead(hand: JobInHand) -> list[LiveRun]:
+    """Runs written ahead of their time: plans still, not yet history."""
+    return [run for run in hand.runs if run.kind is RunKind.SCHEDULED and run.scheduled_ms > hand.now_ms]
+
+
+def _undecided_ms(hand: JobInHand) -> int | None:
+    """The first occurrence nobody has decided about, once the runs planned ahead are taken back."""
+    undecided = [run.scheduled_ms for run in _planned_ahead(hand)]
+    if hand.job.next_ms is not None:
+        undecided.append(hand.job.next_ms)
+    return min(undecided, default=None)
+
+
+def _dropped_on_resume(hand: JobInHand, held: list[LiveRun]) -> dict[RunId, str]:
+    """Held runs that the misfire policy does not start any more, each with its reason."""
+    job, misfire = hand.job, hand.job.definition.misfire
+    if isinstance(job.definition.schedule, At):
+        return {}
+    missed_before_ms = hand.now_ms - limits.MISFIRE_GRACE_MS
+    missed = [
+        run
+        for run in held
+        if run.kind is RunKind.SCHEDULED and run.attempt == 0 and run.scheduled_ms < missed_before_ms
+    ]
+    window_ms = hand.now_ms - misfire.window_ms
+    kept = [run for run in missed if run.scheduled_ms >= window_ms]
+    if misfire.policy is MisfirePolicy.SKIP:
+        kept = []
+    elif misfire.policy is MisfirePolicy.FIRE_ALL:
+        kept = kept[-misfire.cap :]
+    else:
+        # A later occurrence that was missed too stands for all of them; the scheduler will fire it.
+        followed = job.next_ms is not None and job.next_ms < missed_before_ms
+        kept = [] if followed else kept[-1:]
+    reason = EndReason.COALESCED if misfire.policy is MisfirePolicy.FIRE_ONCE else EndReason.MISFIRE
+    return {run.id: reason for run in missed if run not in kept}
+
+
+def _ids(runs: list[LiveRun]) -> tuple[RunId, ...]:
+    return tuple(run.id for run in runs)

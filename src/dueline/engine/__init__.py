@@ -1,0 +1,1 @@
+"""The engine: loops that carry out what the domain decides, and the operations people ask for."""

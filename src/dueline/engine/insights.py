@@ -1,0 +1,39 @@
+"""What people want to know: jobs and runs, one or a page of them."""
+
+from __future__ import annotations
+
+from dueline.domain.errors import NotFound
+from dueline.domain.ids import JobId, RunId, job_text, run_text
+from dueline.domain.job import Job
+from dueline.domain.run import Run
+from dueline.store.protocol import Store
+from dueline.store.shapes import JobFilter, RunFilter
+
+
+class Insights:
+    """Reads, for one tenant a call. What belongs to others does not exist here."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def job(self, tenant: str, job_id: JobId) -> Job:
+        job = await self._store.job(tenant, job_id)
+        if job is None:
+            raise NotFound("job", job_text(job_id))
+        return job
+
+    async def jobs(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        return await self._store.jobs_page(match, before=before, limit=limit)
+
+    async def run(self, tenant: str, run_id: RunId) -> Run:
+        run = await self._store.run(tenant, run_id)
+        if run is None:
+            raise NotFound("run", run_text(run_id))
+        return run
+
+    async def runs(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
+        return await self._store.runs_page(match, before=before, limit=limit)
+
+    async def store_is_there(self) -> int:
+        """The store's time, or StoreUnavailable."""
+        return await self._store.now_ms()

@@ -1,0 +1,51 @@
+"""This process among the others: its boot id, its lease, the store's time, and the heartbeat that keeps them."""
+
+from __future__ import annotations
+
+from dueline.domain import limits
+from dueline.domain.ids import BootId
+from dueline.domain.leases import LeaseTrust
+from dueline.runtime.clock import Clock, StoreTime
+from dueline.store.protocol import MemberStore
+from dueline.store.shapes import NewNode
+
+
+class Membership:
+    """Holds as long as the heartbeat succeeds. Whoever acts in this process's name asks `trusted` first."""
+
+    def __init__(self, store: MemberStore, clock: Clock, node: NewNode, *, lease_s: float = limits.LEASE_S) -> None:
+        self._store = store
+        self._clock = clock
+        self._node = node
+        self._lease_s = lease_s
+        self._trust = LeaseTrust(lease_s=lease_s)
+        self.time = StoreTime(clock)
+
+    @property
+    def boot_id(self) -> BootId:
+        return self._node.boot_id
+
+    @property
+    def trusted(self) -> bool:
+        return self._trust.holds(self._clock.monotonic_s())
+
+    async def join(self) -> None:
+        await self._store.register(self._node, lease_s=self._lease_s)
+        await self.step()
+
+    async def step(self) -> float:
+        """One heartbeat. Raises LeaseLost when others declared this process dead."""
+        sent_s = self._clock.monotonic_s()
+        store_ms = await self._store.beat(self.boot_id, lease_s=self._lease_s)
+        self._trust.renewed(sent_s=sent_s)
+        self.time.measured(store_ms, sent_s=sent_s)
+        return limits.BEAT_S
+
+    async def drain(self) -> None:
+        """Tell the others that this process gets no more work."""
+        await self._store.drain(self.boot_id)
+
+    async def leave(self) -> None:
+        """End in order: from now on others may take what was ours."""
+        self._trust.revoke()
+        await self._store.leave(self.boot_id)

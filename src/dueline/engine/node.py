@@ -1,0 +1,182 @@
+"""One process's life: what starts in which order, what stops in which order, and the new life after a lost lease.
+
+Start: join (so that others see us) → heartbeat → roster → shards → scheduler, promoter, reaper, historian → parts from above
+(a worker). A part may rely on everything started before it.
+Stop: say that we drain (nobody gives us shards) → scheduler (nothing more is fired) → hand the shards over (the successor
+fires at once) → parts from above (a worker gives unstarted runs back and ends what it runs) → the other loops → leave.
+The heartbeat is the last to end: until then we keep what we hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from dueline.domain.errors import LeaseLost, StoreUnavailable
+from dueline.engine.definitions import Definitions
+from dueline.engine.historian import Historian
+from dueline.engine.membership import Membership
+from dueline.engine.promoter import Promoter
+from dueline.engine.reaper import Reaper
+from dueline.engine.roster import Roster
+from dueline.engine.scheduler import Scheduler
+from dueline.engine.shards import ShardKeeper
+from dueline.runtime.chance import Chance
+from dueline.runtime.clock import Clock
+from dueline.runtime.log import get_log
+from dueline.runtime.loop import Loop
+from dueline.runtime.signals import Stop
+from dueline.store.protocol import Store
+from dueline.store.shapes import NewNode, Role
+
+log = get_log(__name__)
+
+
+class Part(Protocol):
+    """Something a node carries besides the engine's own loops."""
+
+    def loops(self) -> Sequence[Loop]: ...
+
+    def wake(self, topic: str) -> None: ...
+
+    async def drain(self, forced: asyncio.Event) -> None:
+        """Stop taking work, give back what has not started, end what has. Hurry when forced."""
+
+    def close(self) -> None: ...
+
+
+MakePart = Callable[[Membership, Definitions], Part]
+
+
+class Node:
+    """Runs lives one after the other until asked to stop."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        chance: Chance,
+        *,
+        new_node: Callable[[], NewNode],
+        parts: Sequence[MakePart] = (),
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._chance = chance
+        self._new_node = new_node
+        self._parts = parts
+        self._life: Life | None = None
+        store.listen(self._wake)
+
+    async def run(self, stop: Stop) -> None:
+        while not stop.asked.is_set():
+            node = self._new_node()
+            life = Life(self._store, self._clock, self._chance, node, self._parts)
+            try:
+                await life.begin()
+            except StoreUnavailable as error:
+                log.warning("cannot join", reason=str(error))
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.asked.wait(), 1.0)
+                continue
+            self._life = life
+            log.info("joined", boot_id=node.boot_id, role=node.role)
+            try:
+                await life.last(stop)
+            except LeaseLost:
+                log.warning("declared dead by others; starting again", boot_id=node.boot_id)
+            finally:
+                self._life = None
+
+    @property
+    def joined(self) -> bool:
+        return self._life is not None
+
+    def _wake(self, topic: str) -> None:
+        if self._life is not None:
+            self._life.wake(topic)
+
+
+class Life:
+    """Everything under one boot id."""
+
+    def __init__(self, store: Store, clock: Clock, chance: Chance, node: NewNode, parts: Sequence[MakePart]) -> None:
+        self._store = store
+        self.membership = Membership(store, clock, node)
+        definitions = Definitions(store)
+        self._heartbeat = Loop("heartbeat", self.membership.step)
+        self._roster = Roster(store, clock, changed=self._roster_changed)
+        self._roster_loop = Loop("roster", self._roster.step)
+        self._shards = ShardKeeper(store, self._roster, node.boot_id, taken=self._shards_taken)
+        self._shards_loop = Loop("shards", self._shards.step)
+        self._scheduler = Scheduler(store, self.membership, self._shards, definitions, fenced=self._fenced)
+        self._scheduler_loop = Loop("scheduler", self._scheduler.step)
+        self._promoter_loop = Loop("promoter", Promoter(store, self.membership).step)
+        self._reaper_loop = Loop("reaper", Reaper(store, self.membership, definitions, chance).step)
+        self._historian_loop = Loop("historian", Historian(store).step)
+        self._schedules = node.role is not Role.WORKER
+        self._parts = [make(self.membership, definitions) for make in parts]
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def begin(self) -> None:
+        await self.membership.join()
+        loops = [self._heartbeat]
+        if self._schedules:
+            loops += [self._roster_loop, self._shards_loop, self._scheduler_loop]
+            loops += [self._promoter_loop, self._reaper_loop, self._historian_loop]
+        for part in self._parts:
+            loops += part.loops()
+        self._tasks = [asyncio.create_task(loop.run()) for loop in loops]
+
+    async def last(self, stop: Stop) -> None:
+        """Live until asked to stop, then end in order; raises LeaseLost when others ended it."""
+        asked = asyncio.create_task(stop.asked.wait())
+        try:
+            done, _ = await asyncio.wait([asked, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
+            for task in done - {asked}:
+                task.result()
+            await self._end(stop.forced)
+        finally:
+            asked.cancel()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(asked, *self._tasks, return_exceptions=True)
+            for part in self._parts:
+                part.close()
+
+    def wake(self, topic: str) -> None:
+        if topic == "plans":
+            self._scheduler_loop.wakeup.wake()
+        elif topic == "waiting":
+            self._promoter_loop.wakeup.wake()
+        elif topic == "shards":
+            self._shards_loop.wakeup.wake()
+        else:
+            for part in self._parts:
+                part.wake(topic)
+
+    async def _end(self, forced: asyncio.Event) -> None:
+        with suppress(StoreUnavailable):
+            if self._schedules:
+                await self.membership.drain()
+                self._scheduler_loop.stop()
+                self._shards_loop.stop()
+                await self._shards.hand_over()
+        for part in self._parts:
+            await part.drain(forced)
+        with suppress(StoreUnavailable):
+            await self.membership.leave()
+
+    def _roster_changed(self) -> None:
+        self._shards_loop.wakeup.wake()
+        self._reaper_loop.wakeup.wake()
+
+    def _shards_taken(self) -> None:
+        self._scheduler.scan_everything()
+        self._scheduler_loop.wakeup.wake()
+
+    def _fenced(self, count: int) -> None:
+        log.warning("firings refused", count=count)
+        self._shards_loop.wakeup.wake()

@@ -1,0 +1,135 @@
+"""What people ask for: create, change, pause, resume and delete jobs; run them now; enqueue runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from dueline.domain import changes
+from dueline.domain.errors import Conflict, NotFound
+from dueline.domain.fairness import rank
+from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id
+from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
+from dueline.domain.overlap import Overlap
+from dueline.domain.states import JobState, RunKind
+from dueline.runtime.chance import Chance
+from dueline.runtime.clock import StoreTime
+from dueline.store.protocol import Store
+from dueline.store.shapes import NewJob, NewRun
+
+_encoder = msgspec.json.Encoder()
+
+
+class AdhocRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run without a job: what to execute, where and when."""
+
+    execution: Execution
+    queue: str = DEFAULT_QUEUE
+    priority: int = DEFAULT_PRIORITY
+    region: str = ""
+    tags: tuple[str, ...] = ()
+    due_ms: int | None = None
+
+
+class Operations:
+    """Everything that changes something, for one tenant a call. All surfaces go through here."""
+
+    def __init__(self, store: Store, time: Callable[[], StoreTime], chance: Chance) -> None:
+        self._store = store
+        self._time = time
+        self._chance = chance
+
+    def now_ms(self) -> int:
+        """The store's time, for reading instants that are relative to now."""
+        return self._time().now_ms()
+
+    async def create_job(self, tenant: str, define: Callable[[JobId, int], Definition]) -> Job:
+        """Create a job. `define` gets the id and the time, and raises Invalid for what can never work."""
+        now_ms = self.now_ms()
+        job_id = new_job_id(now_ms, self._chance.entropy())
+        definition = define(job_id, now_ms)
+        next_ms = changes.first_occurrence(definition.schedule, now_ms=now_ms)
+        (job,) = await self._store.create_jobs(
+            [NewJob(id=job_id, tenant=tenant, definition=definition, next_ms=next_ms)]
+        )
+        if job is None:
+            raise Conflict(f"the name {definition.name!r} is taken")
+        return job
+
+    async def edit_job(
+        self, tenant: str, job_id: JobId, define: Callable[[Job, int], Definition], *, expected_version: int | None
+    ) -> Job:
+        """Change a job's definition. `define` gets the job as it is and the time; it may be asked again."""
+
+        def decide(hand: changes.JobInHand) -> changes.JobChange:
+            changes.check_version(hand.job, expected_version)
+            return changes.edit(hand, define(hand.job, hand.now_ms))
+
+        return await self._store.change_job(tenant, job_id, decide)
+
+    async def pause_job(self, tenant: str, job_id: JobId, *, note: str | None) -> Job:
+        return await self._store.change_job(tenant, job_id, lambda hand: changes.pause(hand, note=note))
+
+    async def resume_job(self, tenant: str, job_id: JobId) -> Job:
+        return await self._store.change_job(tenant, job_id, changes.resume)
+
+    async def delete_job(self, tenant: str, job_id: JobId, *, expected_version: int | None) -> None:
+        await self._store.change_job(
+            tenant, job_id, lambda hand: changes.delete(hand, expected_version=expected_version)
+        )
+
+    async def run_job(self, tenant: str, job_id: JobId, *, force: bool) -> RunId:
+        """Run a job now, also while it is paused; its schedule does not move. Overlap is respected unless forced."""
+        job = await self._store.job(tenant, job_id)
+        if job is None:
+            raise NotFound("job", job_text(job_id))
+        if job.state is JobState.CANCELLED:
+            raise Conflict("a cancelled job cannot be run")
+        now_ms, definition = self.now_ms(), job.definition
+        run = NewRun(
+            id=new_run_id(now_ms, self._chance.entropy()),
+            job_id=job.id,
+            version=job.version,
+            tenant=tenant,
+            kind=RunKind.MANUAL,
+            queue=definition.queue,
+            priority=definition.priority,
+            rank=rank(due_ms=now_ms, priority=definition.priority),
+            region=definition.region,
+            exclusive=definition.overlap is not Overlap.ALLOW and not force,
+            timeout_ms=definition.execution.timeout_ms,
+            scheduled_ms=now_ms,
+            due_ms=now_ms,
+            tags=definition.tags,
+        )
+        await self._store.enqueue([run])
+        return run.id
+
+    async def enqueue(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[RunId]:
+        """Write runs straight to the ready queue, all or none."""
+        now_ms = self.now_ms()
+        runs = []
+        for asked in adhoc:
+            due_ms = now_ms if asked.due_ms is None else asked.due_ms
+            runs.append(
+                NewRun(
+                    id=new_run_id(due_ms, self._chance.entropy()),
+                    job_id=None,
+                    version=None,
+                    tenant=tenant,
+                    kind=RunKind.ADHOC,
+                    queue=asked.queue,
+                    priority=asked.priority,
+                    rank=rank(due_ms=due_ms, priority=asked.priority),
+                    region=asked.region,
+                    exclusive=False,
+                    timeout_ms=asked.execution.timeout_ms,
+                    scheduled_ms=due_ms,
+                    due_ms=due_ms,
+                    tags=asked.tags,
+                    spec=_encoder.encode(asked.execution).decode(),
+                )
+            )
+        await self._store.enqueue(runs)
+        return [run.id for run in runs]
