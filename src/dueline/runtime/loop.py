@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from dueline.domain.errors import LeaseLost, StoreUnavailable
@@ -25,10 +26,14 @@ class Loop:
         self.wakeup = wakeup or Wakeup()
         self._stopping = False
         self._away = False
+        self.ended = asyncio.Event()
 
     async def run(self) -> None:
-        while not self._stopping:
-            await self.wakeup.sleep(await self._guarded_step())
+        try:
+            while not self._stopping:
+                await self.wakeup.sleep(await self._guarded_step())
+        finally:
+            self.ended.set()
 
     def stop(self) -> None:
         """End after the current step."""

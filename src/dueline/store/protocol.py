@@ -102,6 +102,9 @@ class RunStore(Protocol):
         A worker whose lease was taken gets nothing. At most one run of a job with an exclusive overlap policy is under way.
         """
 
+    async def claims_of(self, worker: BootId) -> list[Claim]:
+        """Everything a worker has claimed and not ended, as the store sees it: the truth after an answer was lost."""
+
     async def confirm(self, claims: Sequence[Claim]) -> set[RunId]:
         """Those claims that still hold. Asked about runs that were claimed ahead of their due time, right before they start."""
 

@@ -106,6 +106,7 @@ class Claim(msgspec.Struct, frozen=True):
     due_ms: int
     claimed_ms: int
     attempt: int
+    lost: int
     exclusive: bool
     spec: str | None
 

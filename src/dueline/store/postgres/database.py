@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import asyncpg
 
@@ -13,7 +13,7 @@ from dueline.domain.errors import StoreUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Connection = asyncpg.Connection[asyncpg.Record]
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 CONNECT_S = 5.0
 STATEMENT_S = 30.0

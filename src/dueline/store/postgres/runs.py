@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import asyncpg
+
 from dueline.domain import limits
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.states import RunKind
@@ -49,41 +51,15 @@ class RunPart(Part):
     async def claim(self, worker: BootId, queue: str, *, ahead_ms: int, limit: int) -> Claimed:
         rows = await self._database.fetch(_SQL["claim"], worker, queue, ahead_ms, limit)
         claims, blocked = [], []
-        for (
-            run_id,
-            token,
-            job_id,
-            version,
-            tenant,
-            kind,
-            scheduled_ms,
-            due_ms,
-            claimed_ms,
-            attempt,
-            exclusive,
-            spec,
-            held,
-        ) in rows:
-            if claimed_ms is None:
-                blocked.append(Blocked(run_id, token, job_id, version, held))
+        for row in rows:
+            if row["claimed_ms"] is None:
+                blocked.append(Blocked(row["id"], row["token"], row["job_id"], row["version"], row["held"]))
             else:
-                claims.append(
-                    Claim(
-                        run_id,
-                        token,
-                        job_id,
-                        version,
-                        tenant,
-                        RunKind(kind),
-                        scheduled_ms,
-                        due_ms,
-                        claimed_ms,
-                        attempt,
-                        exclusive,
-                        spec,
-                    )
-                )
+                claims.append(_to_claim(row))
         return Claimed(claims, blocked)
+
+    async def claims_of(self, worker: BootId) -> list[Claim]:
+        return [_to_claim(row) for row in await self._database.fetch(_SQL["claims_of"], worker)]
 
     async def confirm(self, claims: Sequence[Claim]) -> set[RunId]:
         rows = await self._database.fetch(
@@ -149,3 +125,24 @@ class RunPart(Part):
 
     async def queues(self) -> list[str]:
         return [row[0] for row in await self._database.fetch(_SQL["queues"])]
+
+
+def _to_claim(row: asyncpg.Record) -> Claim:
+    run_id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec = (
+        row[:13]
+    )
+    return Claim(
+        run_id,
+        token,
+        job_id,
+        version,
+        tenant,
+        RunKind(kind),
+        scheduled_ms,
+        due_ms,
+        claimed_ms,
+        attempt,
+        lost,
+        exclusive,
+        spec,
+    )

@@ -4,11 +4,9 @@ import asyncio
 import contextlib
 import os
 import select
-import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pycurl
@@ -19,8 +17,9 @@ from dueline.worker.executors.transfer import (
     HttpCall,
     HttpFailure,
     HttpReply,
-    InvalidCall,
+    NotSent,
     Transfer,
+    system_ca_file,
 )
 
 __all__ = ["HttpCall", "HttpExecutor", "HttpFailure", "HttpReply"]
@@ -35,21 +34,23 @@ WAIT_S_MAX = 1.0
 """The longest sleep while calls are in flight. libcurl says when to wake; this is for the day when it is wrong."""
 
 CLOSE_WAIT_S = 5.0
-"""How long `close` waits for the thread. It ends within milliseconds unless a callback of the caller hangs."""
+"""How long `close` waits for the last replies. They take milliseconds, unless a callback of the caller hangs."""
+
+JOIN_WAIT_S = 0.5
+"""How long `close` then waits for the thread, which libcurl holds until the last name look-up has come back."""
+
+FAULT_PAUSE_S = 0.05
+"""The pause after a fault of the executor itself, so that one that stays does not take a processor."""
 
 HANDLES_IDLE_MAX = 2_048
 """Handles kept between calls; at 10 KiB each they are not worth more than a new one costs."""
 
+CONNECTIONS_PER_HOST_MAX = 256
+"""Further calls to the host wait for a place. libcurl walks through all connections to a host before each call: with
+10,000 of them that alone takes 100 µs."""
+
 CONNECTIONS_IDLE_MAX = 1_024
 """Connections kept between calls, in all. libcurl's own bound follows the calls in flight and shrinks after a burst."""
-
-_CA_FILES = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-)
-"""Debian, Fedora, SUSE, Alpine. The libcurl in pycurl's wheel knows only Fedora's."""
 
 _WATCHED = {
     pycurl.POLL_IN: select.EPOLLIN,
@@ -77,7 +78,7 @@ class HttpExecutor:
         *,
         deliver: Callable[[list[HttpReply]], None],
         monotonic: Callable[[], float],
-        connections_per_host_max: int = 256,
+        connections_per_host_max: int = CONNECTIONS_PER_HOST_MAX,
         connect_timeout_ms: int = 10_000,
         address_allowed: AddressAllowed | None = None,
         ca_file: str | None = None,
@@ -101,6 +102,7 @@ class HttpExecutor:
         self._handing_over = False
         self._closing = False
         self._ended = False
+        self._answered = threading.Event()
         # The thread's side.
         self._wake_fd = -1
         self._waiting: deque[HttpCall] = deque()
@@ -118,8 +120,8 @@ class HttpExecutor:
 
     def submit(self, calls: Sequence[HttpCall]) -> None:
         """Perform the calls; never blocks. After `close` they are answered as closed."""
-        self._submitted_total += len(calls)
         self._order(tuple(calls))
+        self._submitted_total += len(calls)
 
     def cancel(self, keys: Iterable[Any]) -> None:
         """End the calls with these keys that were submitted before and are not answered yet."""
@@ -131,17 +133,16 @@ class HttpExecutor:
         return self._submitted_total - self._delivered_total
 
     def close(self) -> None:
-        """End every call, deliver the last replies, and end the thread. Blocks for milliseconds, at most 5 s."""
+        """End every call, deliver the last replies, and end the thread. Blocks for milliseconds, at most 5.5 s."""
         if self._loop is None:
             return
-        with self._lock:
-            self._closing = True
+        self._closing = True
         if self._thread.is_alive():
             os.eventfd_write(self._wake_fd, 1)
-            self._thread.join(CLOSE_WAIT_S)
-        if not self._ended:
-            self._answer_for_stuck_thread()
+            self._answered.wait(CLOSE_WAIT_S)
+            self._answer_all()  # The thread has, unless it is stuck.
         self._hand_over()
+        self._thread.join(JOIN_WAIT_S)
         if not self._thread.is_alive() and self._wake_fd >= 0:
             os.close(self._wake_fd)
             self._wake_fd = -1
@@ -157,7 +158,7 @@ class HttpExecutor:
             else:
                 wake = False
                 if isinstance(order, tuple):
-                    self._replies += [self._unstarted(call, HttpFailure.CLOSED) for call in order]
+                    self._replies += [self._failed(call, HttpFailure.CLOSED) for call in order]
                     self._loop.call_soon(self._hand_over)
         if wake:
             os.eventfd_write(self._wake_fd, 1)
@@ -171,21 +172,26 @@ class HttpExecutor:
             self._delivered_total += len(batch)
             self._deliver(batch)
 
-    def _answer_for_stuck_thread(self) -> None:
+    def _answer_all(self) -> None:
+        """Take no more orders, and answer what has no reply: for the thread, as it ends or because it is stuck."""
         with self._lock:
+            if self._ended:
+                return
             self._ended = True
             self._replies += self._done
             for transfer in list(self._transfers.values()):
                 if transfer.call is not None:
-                    self._replies.append(self._unstarted(transfer.call, HttpFailure.CLOSED))
-            waiting = list(self._waiting)
+                    self._replies.append(self._failed(transfer.call, HttpFailure.CLOSED, "", transfer.started_s))
+            unstarted = list(self._waiting)
             for order in self._orders:
-                waiting += order if isinstance(order, tuple) else ()
-            self._replies += [self._unstarted(call, HttpFailure.CLOSED) for call in waiting]
+                unstarted += order if isinstance(order, tuple) else ()
+            self._replies += [self._failed(call, HttpFailure.CLOSED) for call in unstarted]
 
-    def _unstarted(self, call: HttpCall, failure: HttpFailure, detail: str = "") -> HttpReply:
+    def _failed(
+        self, call: HttpCall, failure: HttpFailure, detail: str = "", started_s: float | None = None
+    ) -> HttpReply:
         now_s = self._monotonic()
-        return HttpReply(call.key, None, failure, detail, None, b"", False, now_s, now_s)
+        return HttpReply(call.key, None, failure, detail, None, b"", False, started_s or now_s, now_s)
 
     # From here on: the thread.
 
@@ -193,6 +199,7 @@ class HttpExecutor:
         self._epoll = select.epoll()
         self._epoll.register(self._wake_fd, select.EPOLLIN)
         self._watched: set[int] = set()
+        self._broken: Exception | None = None
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, self._connections_per_host_max)
@@ -204,12 +211,18 @@ class HttpExecutor:
                 try:
                     self._pass()
                 except Exception as error:  # reason: whatever broke, the calls in flight get their replies.
-                    self._end_all(HttpFailure.INTERNAL, repr(error))
+                    for transfer in [each for each in self._transfers.values() if each.call is not None]:
+                        self._abort(transfer, HttpFailure.INTERNAL, repr(error))
+                    self._offer()
                     self._tear_down()
+                    self._answered.wait(FAULT_PAUSE_S)
                     self._set_up()
                 self._offer()
         finally:
-            self._end()
+            self._answer_all()
+            self._answered.set()
+            self._wake_loop()
+            self._tear_down()  # Last: libcurl may hold the thread until a name look-up comes back.
 
     def _pass(self) -> None:
         """Wait for something to do, do it, and collect what ended by it.
@@ -229,6 +242,8 @@ class HttpExecutor:
         if multi.timeout() == 0:
             multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._collect()
+        if self._broken is not None:
+            raise self._broken
 
     def _wait_s(self) -> float:
         if self._waiting:
@@ -241,17 +256,18 @@ class HttpExecutor:
     def _on_socket(self, what: int, fd: int, _multi: pycurl.CurlMulti, _assigned: object) -> None:
         """Watch what libcurl wants watched. The kernel forgets a descriptor that is closed, and a number can come back
         as another socket, so each wish becomes a system call, also one that looks fulfilled."""
-        watched = _WATCHED[what]
-        if fd in self._watched:
-            try:
-                self._epoll.modify(fd, watched)
-                return
-            except OSError:
+        try:
+            if fd in self._watched:
+                with contextlib.suppress(FileNotFoundError):
+                    self._epoll.modify(fd, _WATCHED[what])
+                    return
                 self._watched.discard(fd)
-        if what != pycurl.POLL_REMOVE:
-            self._epoll.register(fd, watched)
-            self._watched.add(fd)
-            self._connections.hung_up.discard(fd)
+            if what != pycurl.POLL_REMOVE:
+                self._epoll.register(fd, _WATCHED[what])
+                self._watched.add(fd)
+                self._connections.hung_up.discard(fd)
+        except Exception as error:  # reason: libcurl would drop it, and wait for a socket that nobody watches.
+            self._broken = error
 
     def _take_orders(self) -> None:
         os.eventfd_read(self._wake_fd)
@@ -262,26 +278,27 @@ class HttpExecutor:
         for order in orders:
             if isinstance(order, tuple):
                 self._waiting += order
-            else:
+                continue
+            try:
                 self._cancel(order)
+            except Exception as error:  # reason: the orders after it must not be lost.
+                self._broken = error
 
     def _start(self, call: HttpCall) -> None:
-        if call.timeout_ms <= 0:
-            self._done.append(self._unstarted(call, HttpFailure.TIMEOUT, "no time is left for the call"))
-            return
-        transfer = self._idle.pop() if self._idle else self._new_transfer()
+        transfer = None
         try:
+            transfer = self._idle.pop() if self._idle else self._new_transfer()
             transfer.prepare(call)
             transfer.started_s = self._monotonic()
             self._multi.add_handle(transfer.handle)
-        except InvalidCall as error:
-            self._discard(transfer)
-            self._done.append(self._unstarted(call, HttpFailure.INVALID, str(error)))
-        except Exception as error:  # reason: one call that nobody foresaw must not end the others.
-            self._discard(transfer)
-            self._done.append(self._unstarted(call, HttpFailure.INTERNAL, repr(error)))
-        else:
             transfer.call = call
+            return
+        except NotSent as error:
+            self._done.append(self._failed(call, error.failure, error.detail))
+        except Exception as error:  # reason: a call that nobody foresaw must not end the others.
+            self._done.append(self._failed(call, HttpFailure.INTERNAL, repr(error)))
+        if transfer is not None:
+            self._discard(transfer)
 
     def _new_transfer(self) -> Transfer:
         transfer = Transfer(
@@ -310,7 +327,7 @@ class HttpExecutor:
         transfer = self._transfers[handle]
         call = transfer.call
         assert call is not None
-        if code and transfer.start_over(now_s - transfer.started_s):
+        if code and transfer.start_over(code):
             self._multi.remove_handle(handle)
             self._multi.add_handle(handle)
             return
@@ -328,17 +345,15 @@ class HttpExecutor:
     def _cancel(self, keys: frozenset[Any]) -> None:
         waiting = self._waiting
         self._waiting = deque(call for call in waiting if call.key not in keys)
-        self._done += [self._unstarted(call, HttpFailure.CANCELLED) for call in waiting if call.key in keys]
+        self._done += [self._failed(call, HttpFailure.CANCELLED) for call in waiting if call.key in keys]
         for transfer in [each for each in self._transfers.values() if each.call is not None and each.call.key in keys]:
             self._abort(transfer, HttpFailure.CANCELLED, "")
             self._multi.remove_handle(transfer.handle)
             self._put_back(transfer)
 
     def _abort(self, transfer: Transfer, failure: HttpFailure, detail: str) -> None:
-        call = transfer.call
-        assert call is not None
-        now_s = self._monotonic()
-        self._done.append(HttpReply(call.key, None, failure, detail, None, b"", False, transfer.started_s, now_s))
+        assert transfer.call is not None
+        self._done.append(self._failed(transfer.call, failure, detail, transfer.started_s))
         transfer.call = None
 
     def _offer(self) -> None:
@@ -359,24 +374,6 @@ class HttpExecutor:
             with contextlib.suppress(RuntimeError):  # The loop is closed; `close` can still deliver.
                 self._loop.call_soon_threadsafe(self._hand_over)
 
-    def _end_all(self, failure: HttpFailure, detail: str) -> None:
-        for transfer in self._transfers.values():
-            if transfer.call is not None:
-                self._abort(transfer, failure, detail)
-
-    def _end(self) -> None:
-        """Answer before libcurl is let go: that can take a moment, and no reply should wait for it."""
-        with self._lock:
-            if not self._ended:
-                self._ended = True
-                self._end_all(HttpFailure.CLOSED, "")
-                for order in self._orders:
-                    self._waiting += order if isinstance(order, tuple) else ()
-                self._replies += self._done
-                self._replies += [self._unstarted(call, HttpFailure.CLOSED) for call in self._waiting]
-        self._wake_loop()
-        self._tear_down()
-
     def _tear_down(self) -> None:
         transfers = list(self._transfers)
         self._transfers.clear()
@@ -386,9 +383,3 @@ class HttpExecutor:
         for handle in transfers:
             handle.close()
         self._epoll.close()
-
-
-def system_ca_file() -> str | None:
-    """Where this system keeps the certificate authorities that it trusts."""
-    candidates = (ssl.get_default_verify_paths().cafile, *_CA_FILES)
-    return next((path for path in candidates if path and Path(path).is_file()), None)

@@ -5,8 +5,10 @@ Every rule of an outgoing call that is a libcurl option or callback lives here; 
 
 import re
 import socket
+import ssl
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -83,8 +85,13 @@ class HttpReply(msgspec.Struct, frozen=True):
     finished_s: float
 
 
-class InvalidCall(ValueError):
-    """The call breaks a rule of the executor. Nothing was sent."""
+class NotSent(Exception):
+    """The call cannot be made, and nothing of it was sent."""
+
+    def __init__(self, detail: str, failure: HttpFailure = HttpFailure.INVALID) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.failure = failure
 
 
 AddressAllowed = Callable[[str], bool]
@@ -139,8 +146,15 @@ _METHODS_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 """Methods that say `Content-Length: 0` when they have no body (RFC 9110, section 8.6)."""
 _METHOD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 
-_DISALLOW_USERNAME_IN_URL = 275
+_DISALLOW_USERNAME_IN_URL = 278
 """CURLOPT_DISALLOW_USERNAME_IN_URL, which pycurl does not name."""
+
+_CA_FILES = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora
+    "/etc/ssl/ca-bundle.pem",  # SUSE
+    "/etc/ssl/cert.pem",  # Alpine
+)
 
 
 class Transfer:
@@ -186,7 +200,7 @@ class Transfer:
         self._getinfo = self.handle.getinfo
         self._connections = connections
         self._address_allowed = address_allowed
-        self._method = ""
+        self._method: str | None = None
         self._mode = ""
         self._timeout_ms = 0
         self._fresh = False
@@ -210,6 +224,7 @@ class Transfer:
         setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
         setopt(pycurl.MAXAGE_CONN, CONNECTION_IDLE_S_MAX)
         setopt(pycurl.CONNECTTIMEOUT_MS, connect_timeout_ms)
+        setopt(pycurl.USERAGENT, "dueline")
         setopt(pycurl.TCP_NODELAY, 1)
         setopt(pycurl.NOSIGNAL, 1)
         setopt(pycurl.WRITEFUNCTION, self._on_body)
@@ -228,6 +243,8 @@ class Transfer:
 
     def prepare(self, call: HttpCall) -> None:
         """Set what differs from the call before. After an exception the handle is of no more use."""
+        if call.timeout_ms <= 0:
+            raise NotSent("no time is left for the call", HttpFailure.TIMEOUT)
         self._begin()
         try:
             self._setopt(pycurl.URL, call.url)
@@ -236,8 +253,8 @@ class Transfer:
             if call.timeout_ms != self._timeout_ms:
                 self._setopt(pycurl.TIMEOUT_MS, call.timeout_ms)
                 self._timeout_ms = call.timeout_ms
-        except (UnicodeError, TypeError, OverflowError, pycurl.error) as error:
-            raise InvalidCall(f"libcurl does not take it: {error}") from error
+        except (ValueError, OverflowError, pycurl.error) as error:
+            raise NotSent(f"libcurl does not take it: {error}") from error
         if self._fresh:
             self._setopt(pycurl.FRESH_CONNECT, 0)
             self._fresh = False
@@ -245,12 +262,12 @@ class Transfer:
     def _set_request(self, method: str, body: bytes | None) -> None:
         if method != self._method:
             if method not in _METHODS_USUAL and (method.upper() in _METHODS_REFUSED or not _METHOD.fullmatch(method)):
-                raise InvalidCall(f"the method {method[:64]!r} is not allowed")
+                raise NotSent(f"the method {method[:64]!r} is not allowed")
             self._setopt(pycurl.CUSTOMREQUEST, method)
             self._method = method
         if method == "HEAD":
             if body:
-                raise InvalidCall("a HEAD request has no body")
+                raise NotSent("a HEAD request has no body")
             if self._mode != "head":
                 self._setopt(pycurl.NOBODY, 1)
                 self._mode = "head"
@@ -299,14 +316,22 @@ class Transfer:
             return pycurl.SOCKET_BAD
         return socket.socket(family, kind | socket.SOCK_NONBLOCK, protocol).detach()
 
-    def start_over(self, elapsed_s: float) -> bool:
-        """Whether the ended call met a closed connection before it was sent; if so, set up to go on a fresh one."""
-        if not self._stale:
+    def start_over(self, code: int) -> bool:
+        """Whether the call ended unsent for a reason that is not its own; if so, the handle is set up to be added anew.
+
+        It met a connection that had ended, or waited for a place longer than a connection may take: libcurl counts
+        both as connecting.
+        """
+        elapsed_ms = int(self._getinfo(pycurl.TOTAL_TIME) * 1000)
+        if self._stale:
+            self._stale = False
+            self._fresh = True
+            self._setopt(pycurl.FRESH_CONNECT, 1)
+        elif code != pycurl.E_OPERATION_TIMEDOUT or self._sent or self._getinfo(pycurl.CONN_ID) >= 0:
             return False
-        self._stale = False
-        self._fresh = True
-        self._setopt(pycurl.FRESH_CONNECT, 1)
-        self._timeout_ms = max(1, self._timeout_ms - int(elapsed_s * 1000))
+        if elapsed_ms >= self._timeout_ms:
+            return False
+        self._timeout_ms -= elapsed_ms
         self._setopt(pycurl.TIMEOUT_MS, self._timeout_ms)
         return True
 
@@ -329,7 +354,7 @@ class Transfer:
         if self._resend_refused:
             return HttpFailure.PROTOCOL, "the connection ended before a response; the request was not sent again"
         failure = _FAILURES.get(code, HttpFailure.PROTOCOL)
-        detail = words.encode(errors="replace").decode()
+        detail = words.encode(errors="replace").decode() or pycurl.easy_strerror(code)
         if self._sent:
             # With a code of the time before the request, libcurl was on its way to send again.
             return (HttpFailure.PROTOCOL if failure in _NEVER_ARRIVED else failure), detail
@@ -345,14 +370,20 @@ def _header_lines(call: HttpCall) -> tuple[str, ...]:
     connection that it shares. A line without a value keeps libcurl from adding that header by itself."""
     lines = call.headers
     if lines and min(lines) < "!":
-        raise InvalidCall("a header line starts with its name")
+        raise NotSent("a header line starts with its name")
     text = "\x1f" + "\x1f".join(lines).lower()
     if "\n" in text or "\r" in text or "\0" in text:
-        raise InvalidCall("a header line has no line breaks")
+        raise NotSent("a header line has no line breaks")
     if "\x1fcontent-length" in text or "\x1ftransfer-encoding" in text:
-        raise InvalidCall("the length of the body is not for the headers to state")
+        raise NotSent("the length of the body is not for the headers to state")
     if "\x1fcontent-type:" not in text:
         lines += ("Content-Type:",)
     if call.body is not None and len(call.body) > BODY_WITHOUT_EXPECT_BYTES:
         lines += ("Expect:",)
     return lines
+
+
+def system_ca_file() -> str | None:
+    """Where this system keeps the certificate authorities that it trusts; the libcurl in pycurl's wheel knows one."""
+    candidates = (ssl.get_default_verify_paths().cafile, *_CA_FILES)
+    return next((path for path in candidates if path and Path(path).is_file()), None)

@@ -1,5 +1,5 @@
 -- name: create
--- Write jobs and their plans; a name that is taken leaves its job out.
+-- Write jobs and their plans; a name that is taken leaves its job out, and so does an id: the same job, asked for again.
 WITH asked AS (
     SELECT * FROM unnest(
         $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::smallint[], $10::bigint[]
@@ -12,7 +12,7 @@ WITH asked AS (
         id, tenant, name, 'active', 1, queue, region, target_type, string_to_array(tags, E'\x1f'), definition,
         dueline.now_ms(), dueline.now_ms()
     FROM asked
-    ON CONFLICT (tenant, name COLLATE "C") WHERE deleted_ms IS NULL DO NOTHING
+    ON CONFLICT DO NOTHING
     RETURNING id, created_ms
 ), planned AS (
     INSERT INTO dueline.plans (job_id, shard, version, next_ms, due_ms)
@@ -90,7 +90,7 @@ SELECT id, version, definition FROM dueline.jobs WHERE id = $1;
 UPDATE dueline.jobs
 SET
     name = $2, state = $3, version = $4, queue = $5, region = $6, target_type = $7, tags = string_to_array($8, E'\x1f'),
-    definition = $9, pause_note = $10, updated_ms = $11, deleted_ms = CASE WHEN $12 THEN $11 END
+    definition = $9, pause_note = $10, updated_ms = $11::bigint, deleted_ms = CASE WHEN $12::boolean THEN $11::bigint END
 WHERE id = $1;
 
 -- name: replan

@@ -1,6 +1,8 @@
 -- name: register
+-- Repeated when an answer was lost, it only renews.
 INSERT INTO dueline.nodes (boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining)
-VALUES ($1, $2, $3, $4, $5, 0, dueline.now_ms(), dueline.now_ms() + $6, false);
+VALUES ($1, $2, $3, $4, $5, 0, dueline.now_ms(), dueline.now_ms() + $6, false)
+ON CONFLICT (boot_id) DO UPDATE SET expires_ms = excluded.expires_ms;
 
 -- name: beat
 -- No row: the process was declared dead.

@@ -23,7 +23,7 @@ CROSS JOIN LATERAL (
 -- name: fire
 -- move: fire
 -- Write runs and move schedules, for those shards whose epoch is still the caller's. The shared lock makes a taker wait until we are
--- done, and makes us see its epoch if it came first.
+-- done, and makes us see its epoch if it came first. An occurrence that ran before, live or finished, is not written again.
 WITH owned AS MATERIALIZED (
     SELECT s.shard
     FROM dueline.shards AS s
@@ -70,6 +70,7 @@ WITH owned AS MATERIALIZED (
         id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags
     )
     JOIN fired USING (job_id)
+    WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
     ON CONFLICT (id) DO NOTHING
 )
 SELECT job_id FROM fired;

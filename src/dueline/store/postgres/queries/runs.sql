@@ -1,6 +1,6 @@
 -- name: enqueue
 -- move: enqueue
--- Runs that somebody asked for. One that is not due soon waits outside the ready queue.
+-- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
 INSERT INTO dueline.runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
     token, attempt, lost, tags, parent_id, spec, attempts
@@ -16,6 +16,7 @@ FROM unnest(
 ) AS r (
     id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, parent_id, spec
 )
+WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
@@ -64,16 +65,22 @@ WITH picked AS MATERIALIZED (
             OR p.id IN (SELECT run_id FROM placed)
             OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id)
         )
-    RETURNING r.id, r.token, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.spec
+    RETURNING r.id, r.token, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.lost, r.spec
 )
 SELECT
     p.id, coalesce(c.token, p.token) AS token, p.job_id, p.version, c.tenant, c.kind, c.scheduled_ms, c.due_ms, c.claimed_ms,
-    c.attempt, p.exclusive, c.spec,
+    c.attempt, c.lost, p.exclusive, c.spec,
     CASE WHEN c.id IS NULL THEN (
         SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held'
     ) END AS held
 FROM picked AS p
 LEFT JOIN claimed AS c ON c.id = p.id;
+
+-- name: claims_of
+-- What a worker holds.
+SELECT id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec
+FROM dueline.runs
+WHERE state = 'running' AND worker = $1;
 
 -- name: confirm
 -- move: confirm

@@ -1,0 +1,138 @@
+"""One process of Dueline: opens the store, runs its roles, ends in order.
+
+Start: store (waiting for it if it is away) → migrations → node (scheduler, worker) → API, so that whoever is answered is served.
+Stop: API (nobody new is let in) → node (see `engine.node`) → store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+
+from dueline import __version__
+from dueline.api.app import make_app
+from dueline.api.server import ApiServer
+from dueline.config import Settings
+from dueline.domain.errors import StoreUnavailable
+from dueline.domain.ids import BootId
+from dueline.engine.definitions import Definitions
+from dueline.engine.insights import Insights
+from dueline.engine.membership import Membership
+from dueline.engine.node import Node
+from dueline.engine.operations import Operations
+from dueline.engine.timekeeping import Timekeeper
+from dueline.runtime.chance import Chance, SystemChance
+from dueline.runtime.clock import Clock, SystemClock
+from dueline.runtime.log import get_log
+from dueline.runtime.loop import AWAY_S, Loop
+from dueline.runtime.signals import Stop
+from dueline.store.opening import is_embedded, make_store
+from dueline.store.protocol import Store
+from dueline.store.shapes import NewNode, Role
+from dueline.worker.worker import Worker, WorkerOptions
+
+log = get_log(__name__)
+
+
+class Process:
+    """`role` None: the API alone."""
+
+    def __init__(self, settings: Settings, *, api: bool, role: Role | None, started: Callable[[str | None], None]) -> None:
+        self._settings = settings
+        self._api = api
+        self._role = role
+        self._started = started
+        self._clock: Clock = SystemClock()
+        self._chance: Chance = SystemChance()
+
+    async def run(self) -> None:
+        stop = Stop()
+        stop.on_signals()
+        store = make_store(self._settings.db, self._clock)
+        if not await _open(store, stop, wait=not is_embedded(self._settings.db)):
+            return
+        try:
+            await store.migrate()
+            await self._run_roles(store, stop)
+        finally:
+            await store.close()
+
+    async def _run_roles(self, store: Store, stop: Stop) -> None:
+        tasks = []
+        if self._role is not None:
+            node = Node(store, self._clock, self._chance, new_node=self._new_node, parts=self._parts(store))
+            tasks.append(asyncio.create_task(node.run(stop)))
+        server = await self._start_api(store, stop, tasks) if self._api else None
+        self._started(server.url if server else None)
+        asked = asyncio.create_task(stop.asked.wait())
+        done, _ = await asyncio.wait([asked, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        stop.asked.set()
+        if server:
+            await server.stop()
+        for task in done - {asked}:
+            task.result()
+        await asyncio.gather(*tasks)
+
+    async def _start_api(self, store: Store, stop: Stop, tasks: list[asyncio.Task[None]]) -> ApiServer:
+        keeper = Timekeeper(store, self._clock)
+        await keeper.step()
+        loop = Loop("time", keeper.step)
+        tasks.append(asyncio.create_task(_until_stopped(loop, stop)))
+        insights = Insights(store)
+
+        async def ready() -> None:
+            if stop.asked.is_set():
+                raise StoreUnavailable("the process is stopping")
+            await insights.store_is_there()
+
+        app = make_app(Operations(store, lambda: keeper.time, self._chance), insights, ready=ready)
+        server = ApiServer(app, self._settings.host, self._settings.port)
+        await server.start()
+        return server
+
+    def _new_node(self) -> NewNode:
+        assert self._role is not None
+        return NewNode(
+            boot_id=BootId(self._chance.entropy().hex()),
+            role=self._role,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=__version__,
+        )
+
+    def _parts(self, store: Store) -> list[Callable[[Membership, Definitions], Worker]]:
+        if self._role is Role.SCHEDULER:
+            return []
+        settings = self._settings
+        options = WorkerOptions(queues=settings.queues, slots=settings.slots, drain_s=settings.drain_s)
+        return [
+            lambda membership, definitions: Worker(
+                store, membership, definitions, self._clock, self._chance, options
+            )
+        ]
+
+
+async def _open(store: Store, stop: Stop, *, wait: bool) -> bool:
+    """Open the store, waiting for a server that is away; False when asked to stop meanwhile."""
+    waiting = False
+    while not stop.asked.is_set():
+        try:
+            await store.open()
+            return True
+        except StoreUnavailable as error:
+            if not wait:
+                raise
+            if not waiting:
+                log.warning("waiting for the store", reason=str(error))
+            waiting = True
+            await asyncio.sleep(AWAY_S)
+    return False
+
+
+async def _until_stopped(loop: Loop, stop: Stop) -> None:
+    running = asyncio.create_task(loop.run())
+    await stop.asked.wait()
+    loop.stop()
+    await running

@@ -1,0 +1,69 @@
+"""`dueline serve`, `api`, `scheduler` and `worker`: the processes of Dueline."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+import uvloop
+
+from dueline.cli.process import Process
+from dueline.config import Settings, load_settings
+from dueline.runtime.log import set_up_log
+from dueline.store.opening import is_embedded
+from dueline.store.shapes import Role
+
+Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]
+Host = Annotated[str | None, typer.Option(help="The address to listen on [DUELINE_HOST]")]
+Port = Annotated[int | None, typer.Option(help="The port to listen on; 0 takes a free one [DUELINE_PORT]")]
+Queue = Annotated[list[str] | None, typer.Option("--queue", help="A queue to serve; repeat it. Default: all [DUELINE_QUEUES]")]
+Slots = Annotated[int | None, typer.Option(help="Runs held or executed at a time [DUELINE_SLOTS]")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands that start a process."""
+    app.command()(serve)
+    app.command()(api)
+    app.command()(scheduler)
+    app.command()(worker)
+
+
+def serve(db: Db = None, host: Host = None, port: Port = None, queue: Queue = None, slots: Slots = None) -> None:
+    """Run everything in one process: API, scheduler and worker.
+
+    Example: dueline serve --db postgresql://localhost/dueline
+    """
+    _run(_settings(db=db, host=host, port=port, queues=queue, slots=slots), api=True, role=Role.ALL)
+
+
+def api(db: Db = None, host: Host = None, port: Port = None) -> None:
+    """Run the API alone; jobs are fired and executed by other processes on the same PostgreSQL."""
+    _run(_settings(db=db, host=host, port=port), api=True, role=None)
+
+
+def scheduler(db: Db = None) -> None:
+    """Run a scheduler alone: it fires what is due. Any number may run on one PostgreSQL."""
+    _run(_settings(db=db), api=False, role=Role.SCHEDULER)
+
+
+def worker(db: Db = None, queue: Queue = None, slots: Slots = None) -> None:
+    """Run a worker alone: it executes runs. Any number may run on one PostgreSQL."""
+    _run(_settings(db=db, queues=queue, slots=slots), api=False, role=Role.WORKER)
+
+
+def _settings(**flags: Any) -> Settings:
+    return load_settings({name: value for name, value in flags.items() if value is not None})
+
+
+def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
+    set_up_log(level=settings.log_level, form=settings.log_form)
+
+    def started(url: str | None) -> None:
+        kept = f"in {settings.db}" if is_embedded(settings.db) else "in PostgreSQL"
+        what = "Dueline" if role is Role.ALL else f"Dueline's {role or 'API'}"
+        where = f" at {url}" if url else ""
+        typer.echo(f"{what} is running{where}, with its jobs {kept}. Stop it with Ctrl-C.")
+        if url:
+            typer.echo(f"Try: curl {url}/v1/jobs   or: dueline job list")
+
+    uvloop.run(Process(settings, api=api, role=role, started=started).run())

@@ -1,0 +1,1 @@
+-- History is one table ordered by id: there is no day to make room for.

@@ -1,0 +1,117 @@
+-- name: create
+-- Write jobs; a name that is taken leaves its job out, and so does an id that was written before. Their plans follow by `replan`.
+INSERT INTO jobs (
+    id, tenant, name, state, version, queue, region, target_type, tags, definition, created_ms, updated_ms
+)
+SELECT
+    unhex(value ->> 0), value ->> 1, value ->> 2, 'active', 1, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+    now_ms(), now_ms()
+FROM jsonb_each(?1)
+WHERE true
+ON CONFLICT DO NOTHING
+RETURNING id, created_ms;
+
+-- name: get
+-- A living job with its plan.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
+FROM jobs AS j
+LEFT JOIN plans AS p ON p.job_id = j.id
+WHERE j.tenant = ?1 AND j.id = ?2 AND j.deleted_ms IS NULL;
+
+-- name: page
+-- Living jobs below an id, newest first.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
+FROM jobs AS j INDEXED BY jobs_page
+LEFT JOIN plans AS p ON p.job_id = j.id
+WHERE
+    j.tenant = ?1 AND j.id < ?2 AND j.deleted_ms IS NULL
+    AND (?3 IS NULL OR j.state = ?3)
+    AND (?4 IS NULL OR j.queue = ?4)
+    AND (?5 IS NULL OR instr(j.tags, ?5))
+    AND (?6 IS NULL OR j.target_type = ?6)
+    AND (?7 IS NULL OR substr(j.name, 1, length(?7)) = ?7)
+ORDER BY j.id DESC
+LIMIT ?8;
+
+-- name: versions
+-- Versions of jobs, current or replaced, deleted jobs included. CROSS JOIN keeps the order: from what is wanted to its row.
+WITH wanted AS (
+    SELECT unhex(value ->> 0) AS job_id, value ->> 1 AS version FROM jsonb_each(?1)
+)
+SELECT j.id AS job_id, j.version, j.tenant, j.definition
+FROM wanted AS w CROSS JOIN jobs AS j ON j.id = w.job_id AND j.version = w.version
+UNION ALL
+SELECT v.job_id, v.version, j.tenant, v.definition
+FROM wanted AS w
+CROSS JOIN job_versions AS v ON v.job_id = w.job_id AND v.version = w.version
+CROSS JOIN jobs AS j ON j.id = v.job_id;
+
+-- name: lock_runs
+-- Every run of the job that may not have started. The writer is alone, so what it reads stays as it is until it commits.
+SELECT id, kind, state, scheduled_ms, due_ms, attempt, reason
+FROM runs
+WHERE job_id = ?1 AND (state <> 'running' OR due_ms > now_ms())
+ORDER BY id;
+
+-- name: clock
+-- The moment of a change.
+SELECT now_ms();
+
+-- name: keep_version
+-- Keep the version that is about to be replaced.
+INSERT INTO job_versions (job_id, version, definition)
+SELECT id, version, definition FROM jobs WHERE id = ?1;
+
+-- name: change
+-- Write a changed job.
+UPDATE jobs
+SET
+    name = ?2, state = ?3, version = ?4, queue = ?5, region = ?6, target_type = ?7, tags = ?8, definition = ?9, pause_note = ?10,
+    updated_ms = ?11, deleted_ms = CASE WHEN ?12 THEN ?11 END
+WHERE id = ?1;
+
+-- name: replan
+-- Put plans where a new or changed job says.
+INSERT INTO plans (job_id, shard, version, next_ms, due_ms)
+SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM jsonb_each(?1) WHERE true
+ON CONFLICT (job_id) DO UPDATE SET version = excluded.version, next_ms = excluded.next_ms, due_ms = excluded.due_ms;
+
+-- name: unplan
+-- Take a plan away: nothing of the schedule is left to decide.
+DELETE FROM plans WHERE job_id = ?1;
+
+-- name: unplan_runs
+-- move: unplan
+-- Runs whose time had not come vanish; whoever held one finds that out before starting it.
+DELETE FROM runs
+WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state IN ('ready', 'held', 'running')
+RETURNING id, job_id;
+
+-- name: hold_runs
+-- move: hold
+UPDATE runs SET state = 'held', reason = ?2, token = token + 1
+WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state IN ('ready', 'retrying', 'scheduled');
+
+-- name: free_runs
+-- move: free
+UPDATE runs SET state = 'ready', reason = NULL, token = token + 1
+WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state = 'held'
+RETURNING queue;
+
+-- name: cancel_runs
+-- move: cancel
+-- The record of runs that end; `runs.end` and `runs.vacate` follow.
+INSERT INTO history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
+    r.claimed_ms, NULL, now_ms(), r.worker, r.attempt, r.lost, c.value ->> 1, r.tags, r.parent_id, r.spec, r.attempts
+FROM jsonb_each(?1) AS c
+CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0)
+WHERE r.state IN ('scheduled', 'ready', 'held', 'retrying')
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id;

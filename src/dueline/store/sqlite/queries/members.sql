@@ -1,0 +1,28 @@
+-- name: register
+-- Asked again by a process that did not hear the answer, it only renews the lease.
+INSERT INTO nodes (boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining)
+VALUES (?1, ?2, ?3, ?4, ?5, 0, now_ms(), now_ms() + ?6, 0)
+ON CONFLICT (boot_id) DO UPDATE SET expires_ms = excluded.expires_ms;
+
+-- name: beat
+-- No row: the process was declared dead.
+UPDATE nodes SET beat = beat + 1, expires_ms = now_ms() + ?2 WHERE boot_id = ?1 RETURNING now_ms();
+
+-- name: drain
+UPDATE nodes SET draining = 1 WHERE boot_id = ?1;
+
+-- name: leave
+DELETE FROM nodes WHERE boot_id = ?1;
+
+-- name: bury
+-- Only by the store's clock; the caller adds what it saw itself.
+DELETE FROM nodes WHERE boot_id = ?1 AND expires_ms < now_ms() RETURNING boot_id;
+
+-- name: bury_all
+-- Whoever is still registered when the file's lock is taken died with it.
+DELETE FROM nodes;
+
+-- name: list
+SELECT boot_id, role, host, pid, version, beat, started_ms, expires_ms < now_ms() AS expired, draining
+FROM nodes
+ORDER BY boot_id;

@@ -1,0 +1,280 @@
+-- name: enqueue
+-- move: enqueue
+-- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, stays as
+-- it is.
+INSERT INTO runs (
+    id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
+    token, attempt, lost, tags, parent_id, spec, attempts
+)
+SELECT
+    unhex(value ->> 0), unhex(value ->> 1), value ->> 2, value ->> 3, value ->> 4,
+    CASE WHEN value ->> 12 > now_ms() + ?2 THEN 'scheduled' ELSE 'ready' END,
+    value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, now_ms(),
+    0, 0, 0, value ->> 13, unhex(value ->> 14), value ->> 15, ''
+FROM jsonb_each(?1)
+WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.id = unhex(value ->> 0))
+ON CONFLICT (id) DO NOTHING
+RETURNING id, queue, state;
+
+-- name: promote
+-- move: promote
+-- Waiting runs whose time is near.
+UPDATE runs SET state = 'ready'
+WHERE id IN (
+    SELECT id FROM runs
+    WHERE state IN ('scheduled', 'retrying') AND due_ms <= now_ms() + ?1
+    ORDER BY due_ms
+    LIMIT ?2
+)
+RETURNING queue;
+
+-- name: next_waiting
+-- When the next waiting run is due.
+SELECT due_ms FROM runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1;
+
+-- name: claim_place
+-- First step of a claim: of the runs it will pick, the first of each exclusive job takes the job's place, if that is free.
+INSERT INTO places (job_id, run_id)
+SELECT p.job_id, min(p.id)
+FROM (
+    SELECT id, job_id, exclusive
+    FROM runs
+    WHERE
+        queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
+        AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
+    ORDER BY rank, id
+    LIMIT ?4
+) AS p
+WHERE p.exclusive
+GROUP BY p.job_id
+ON CONFLICT (job_id) DO NOTHING;
+
+-- name: claim_blocked
+-- Second step of a claim: the picked runs that found the place taken. They stay as they are.
+SELECT
+    p.id, p.token, p.job_id, p.version,
+    (SELECT count(*) FROM runs AS h WHERE h.job_id = p.job_id AND h.state = 'held') AS held
+FROM (
+    SELECT id, token, job_id, version, exclusive
+    FROM runs
+    WHERE
+        queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
+        AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
+    ORDER BY rank, id
+    LIMIT ?4
+) AS p
+WHERE p.exclusive AND NOT EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id);
+
+-- name: claim
+-- move: claim
+-- Last step of a claim: ready runs in rank order, for a worker that is registered. A run of an exclusive job needs the job's place; a
+-- retried run has it already.
+UPDATE runs
+SET state = 'running', token = token + 1, worker = ?1, claimed_ms = now_ms(), attempt = attempt + 1
+WHERE
+    id IN (
+        SELECT id
+        FROM runs
+        WHERE
+            queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
+            AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
+        ORDER BY rank, id
+        LIMIT ?4
+    )
+    AND (NOT exclusive OR EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = runs.job_id AND o.run_id = runs.id))
+RETURNING id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, exclusive, spec, rank;
+
+-- name: confirm
+-- move: confirm
+-- Claims that still hold. Asked between the writes, so it sees every change of a job that was made before.
+SELECT r.id
+FROM jsonb_each(?1) AS c
+CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running';
+
+-- name: release
+-- move: release
+-- Unstarted runs go back as if they had never been claimed, but for the token, which only grows. `vacate` follows for those that were
+-- never tried.
+UPDATE runs
+SET state = 'ready', token = runs.token + 1, worker = NULL, claimed_ms = NULL, attempt = runs.attempt - 1
+FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token FROM jsonb_each(?1)) AS c
+WHERE runs.id = c.run_id AND runs.token = c.token AND runs.state = 'running'
+RETURNING id, job_id, attempt, queue;
+
+-- name: finish
+-- move: finish
+-- The record of runs that end, for those whose token matches; `end` takes them from the hot table.
+INSERT INTO history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    r.id, r.job_id, r.version, r.tenant, r.kind, f.value ->> 2, r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
+    r.claimed_ms, f.value ->> 3, f.value ->> 4, r.worker, r.attempt, r.lost, f.value ->> 6, r.tags, r.parent_id, r.spec,
+    r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || (f.value -> 5)
+FROM jsonb_each(?1) AS f
+CROSS JOIN runs AS r ON r.id = unhex(f.value ->> 0)
+WHERE r.token = f.value ->> 1 AND r.state = 'running'
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id;
+
+-- name: end
+-- Runs whose record is written leave the hot table.
+DELETE FROM runs WHERE id IN (SELECT unhex(value) FROM json_each(?1));
+
+-- name: vacate
+-- Runs leave their jobs' places. A run is of one job, so the two lists need not be compared pair by pair.
+DELETE FROM places
+WHERE
+    job_id IN (SELECT unhex(value ->> 1) FROM jsonb_each(?1))
+    AND run_id IN (SELECT unhex(value ->> 0) FROM jsonb_each(?1))
+RETURNING job_id;
+
+-- name: leave_places
+-- move: free
+-- Where a place was left, the first run that waits for it becomes ready.
+UPDATE runs
+SET state = 'ready', reason = NULL, token = token + 1
+WHERE
+    state = 'held' AND id IN (
+        SELECT (
+            SELECT h.id
+            FROM runs AS h
+            WHERE h.job_id = unhex(j.value) AND h.state = 'held' AND h.reason = 'overlap'
+            ORDER BY h.id
+            LIMIT 1
+        )
+        FROM json_each(?1) AS j
+    )
+RETURNING queue;
+
+-- name: retry
+-- move: retry
+-- Attempts that ended, of runs that will be tried again. The place of an exclusive job is kept: its run has not ended.
+UPDATE runs
+SET
+    state = 'retrying', token = runs.token + 1, worker = NULL, claimed_ms = NULL, due_ms = f.due_ms,
+    rank = runs.rank + f.due_ms - runs.due_ms,
+    attempts = runs.attempts || CASE runs.attempts WHEN '' THEN '' ELSE ',' END || f.record
+FROM (
+    SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token, value ->> 2 AS due_ms, value -> 3 AS record FROM jsonb_each(?1)
+) AS f
+WHERE runs.id = f.run_id AND runs.token = f.token AND runs.state = 'running'
+RETURNING id;
+
+-- name: hold_blocked
+-- move: hold
+-- Runs that wait for another run of their job, if it still has the place.
+UPDATE runs
+SET state = 'held', reason = 'overlap', token = runs.token + 1
+FROM (
+    SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token, unhex(value ->> 2) AS job_id FROM jsonb_each(?1)
+) AS b
+WHERE
+    runs.id = b.run_id AND runs.token = b.token AND runs.state = 'ready'
+    AND EXISTS (SELECT 1 FROM places AS p WHERE p.job_id = b.job_id AND p.run_id <> b.run_id)
+RETURNING id;
+
+-- name: skip_blocked
+-- move: cancel
+-- The record of runs that must not overlap; `end` follows.
+INSERT INTO history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
+    NULL, NULL, now_ms(), NULL, r.attempt, r.lost, ?2, r.tags, r.parent_id, r.spec, r.attempts
+FROM jsonb_each(?1) AS b
+CROSS JOIN runs AS r ON r.id = unhex(b.value ->> 0)
+WHERE
+    r.token = b.value ->> 1 AND r.state = 'ready'
+    AND EXISTS (SELECT 1 FROM places AS p WHERE p.job_id = r.job_id AND p.run_id <> r.id)
+ON CONFLICT (id) DO NOTHING
+RETURNING id;
+
+-- name: free_held
+-- move: free
+-- Runs held for overlap although nothing of their job is under way: the truth behind a release that was missed.
+UPDATE runs
+SET state = 'ready', reason = NULL, token = token + 1
+WHERE
+    state = 'held' AND id IN (
+        SELECT min(h.id)
+        FROM runs AS h
+        WHERE
+            h.state = 'held' AND h.reason = 'overlap'
+            AND NOT EXISTS (SELECT 1 FROM places AS p WHERE p.job_id = h.job_id)
+            AND NOT EXISTS (SELECT 1 FROM runs AS o WHERE o.job_id = h.job_id AND o.state = 'ready')
+        GROUP BY h.job_id
+        LIMIT ?1
+    )
+RETURNING queue;
+
+-- name: strays
+-- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
+SELECT
+    r.id, r.token, r.job_id, r.version, r.worker, r.attempt, r.lost, r.claimed_ms, r.exclusive,
+    EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec
+FROM runs AS r
+WHERE
+    r.state = 'running' AND (
+        NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker)
+        OR max(r.claimed_ms, r.due_ms) + r.timeout_ms + ?1 < now_ms()
+    )
+LIMIT ?2;
+
+-- name: reclaim
+-- move: reclaim
+-- Take runs back from owners that are gone, or that held them past the timeout and the grace; both are checked again here.
+UPDATE runs
+SET
+    state = w.next_state, token = runs.token + 1, worker = NULL, claimed_ms = NULL, lost = runs.lost + w.lost,
+    due_ms = coalesce(w.due_ms, runs.due_ms),
+    attempts = runs.attempts || CASE runs.attempts WHEN '' THEN '' ELSE ',' END || w.record
+FROM (
+    SELECT
+        unhex(value ->> 0) AS run_id, value ->> 1 AS token, value ->> 2 AS next_state, value ->> 3 AS lost, value ->> 4 AS due_ms,
+        value -> 6 AS record
+    FROM jsonb_each(?1)
+) AS w
+WHERE
+    runs.id = w.run_id AND runs.token = w.token AND runs.state = 'running' AND w.next_state IN ('ready', 'retrying')
+    AND (
+        NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = runs.worker)
+        OR max(runs.claimed_ms, runs.due_ms) + runs.timeout_ms + ?2 < now_ms()
+    )
+RETURNING id, queue, state;
+
+-- name: reclaim_dead
+-- move: reclaim
+-- The record of those that are not tried again, under the same conditions; `end`, `vacate` and `leave_places` follow.
+INSERT INTO history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    r.id, r.job_id, r.version, r.tenant, r.kind, 'failed', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
+    r.claimed_ms, NULL, now_ms(), r.worker, r.attempt, r.lost + (w.value ->> 3), w.value ->> 5, r.tags, r.parent_id, r.spec,
+    r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || (w.value -> 6)
+FROM jsonb_each(?1) AS w
+CROSS JOIN runs AS r ON r.id = unhex(w.value ->> 0)
+WHERE
+    r.token = w.value ->> 1 AND r.state = 'running' AND w.value ->> 2 = 'failed'
+    AND (
+        NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker)
+        OR max(r.claimed_ms, r.due_ms) + r.timeout_ms + ?2 < now_ms()
+    )
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id;
+
+-- name: queues
+-- Queues that hold ready runs: a walk over the index that looks at one entry a queue.
+WITH RECURSIVE found (queue) AS (
+    SELECT min(queue) FROM runs WHERE state = 'ready'
+    UNION ALL
+    SELECT (SELECT min(r.queue) FROM runs AS r WHERE r.state = 'ready' AND r.queue > f.queue)
+    FROM found AS f
+    WHERE f.queue IS NOT NULL
+)
+SELECT queue FROM found WHERE queue IS NOT NULL;

@@ -1,0 +1,82 @@
+"""Outcomes on their way to the store: grouped for a few milliseconds, written together, kept until they are written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from dueline.domain import limits
+from dueline.domain.errors import StoreUnavailable
+from dueline.domain.ids import RunId
+from dueline.runtime.log import get_log
+from dueline.runtime.wakeup import Wakeup
+from dueline.store.protocol import RunStore
+from dueline.store.shapes import Finish, Retry
+
+log = get_log(__name__)
+
+_IDLE_S = 60.0
+_RESULT_BYTES_PER_BATCH = 4 * 1024 * 1024
+"""Results are bounded one by one; this bounds a statement full of large ones."""
+
+
+class Reports:
+    """A result that could not be written is offered again with its token, however long the store is away."""
+
+    def __init__(self, store: RunStore, *, written: Callable[[int], None]) -> None:
+        self._store = store
+        self._written = written
+        self._waiting: deque[Finish | Retry] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._unsure = False
+        self.wakeup = Wakeup()
+        self.fenced_total = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def run_ids(self) -> set[RunId]:
+        return {end.run_id for end in self._waiting}
+
+    def add(self, ends: list[Finish | Retry]) -> None:
+        self._waiting.extend(ends)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(limits.OUTCOME_GROUP_S, self._ring)
+
+    async def step(self) -> float:
+        """Write one batch. A result whose token is stale belongs to somebody else by now: it is counted and dropped."""
+        batch = self._next_batch()
+        if not batch:
+            return _IDLE_S
+        finishes = [end for end in batch if isinstance(end, Finish)]
+        retries = [end for end in batch if isinstance(end, Retry)]
+        try:
+            accepted = len(await self._store.finish(finishes)) if finishes else 0
+            accepted += len(await self._store.retry(retries)) if retries else 0
+        except StoreUnavailable:
+            # The batch may have been written all the same; then its second offer finds nothing to match, rightly.
+            self._unsure = True
+            raise
+        for _ in batch:
+            self._waiting.popleft()
+        if accepted < len(batch) and not self._unsure:
+            self.fenced_total += len(batch) - accepted
+            log.warning("results refused", count=len(batch) - accepted, total=self.fenced_total)
+        self._unsure = False
+        self._written(len(batch))
+        return 0.0 if self._waiting else _IDLE_S
+
+    def _next_batch(self) -> list[Finish | Retry]:
+        batch: list[Finish | Retry] = []
+        size_bytes = 0
+        for end in self._waiting:
+            size_bytes += len(end.attempt.outcome.result or "")
+            if batch and (len(batch) == limits.FINISH_BATCH or size_bytes > _RESULT_BYTES_PER_BATCH):
+                break
+            batch.append(end)
+        return batch
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.wakeup.wake()
