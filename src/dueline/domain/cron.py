@@ -34,7 +34,8 @@ def check_cron(expression: str, timezone: str, *, now_ms: int) -> str:
     try:
         CronSim(text, datetime.fromtimestamp(now_ms // 1000, zone))
     except CronSimError as error:
-        raise InvalidSchedule("schedule.cron", f"{error} in {expression!r}") from None
+        reason = f"{expression!r} never fires" if _fits_no_month(text) else f"{error} in {expression!r}"
+        raise InvalidSchedule("schedule.cron", reason) from None
     if next_second_after(text, timezone, now_ms // 1000) is None:
         raise InvalidSchedule("schedule.cron", f"{expression!r} never fires")
     return text
@@ -49,6 +50,22 @@ def check_zone(name: str) -> ZoneInfo:
         raise InvalidSchedule(
             "schedule.timezone", f"unknown time zone {name!r}: use an IANA name such as Europe/Berlin"
         ) from None
+
+
+def _fits_no_month(text: str) -> bool:
+    """Whether day and month are good, but not for each other: 31 February never comes, and is not misspelt."""
+    fields = text.split(" ")
+    return len(fields) >= 5 and all(
+        _is_readable([*fields[:-3], day, month, fields[-1]]) for day, month in (("*", fields[-2]), (fields[-3], "*"))
+    )
+
+
+def _is_readable(fields: list[str]) -> bool:
+    try:
+        CronSim(" ".join(fields), datetime.fromtimestamp(0, UTC))
+    except CronSimError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=131_072)

@@ -14,9 +14,18 @@ PAGE_ROWS_DEFAULT = 50
 NAME_LETTERS_MAX = 200
 TAGS_MAX = 32
 TAG_LETTERS_MAX = 64
+QUEUE_LETTERS_MAX = 100
+NOTE_LETTERS_MAX = 1_000
 URL_LETTERS_MAX = 4096
 HEADERS_MAX = 64
 HEADER_LETTERS_MAX = 8192
+METHOD_LETTERS_MAX = 32
+JSON_DEPTH_MAX = 64
+"""Levels of lists and objects in a payload. Every encoder and decoder on its way, the target's included, must bear it."""
+WHEN_LETTERS_MAX = 256
+"""A cron expression, an instant or a duration: longer ones are mistakes, and are not searched."""
+PROBLEMS_MAX = 100
+"""Field problems told at once: enough to correct a call, and an answer stays small however bad the question."""
 
 # Time.
 AT_PAST_MS_MAX = 60_000
@@ -45,6 +54,8 @@ ATTEMPTS_MAX = 100
 """Attempts a policy may ask for: each leaves a record on the run's row."""
 LOST_MAX = 3
 """Workers that may vanish while holding one run before it is dead as poison."""
+LOST_ASKED_MAX = 10
+"""What a job may ask for in place of that."""
 RETRY_AFTER_MS_MAX = 3_600_000
 """The longest wait a target may impose by Retry-After."""
 RETRY_CAP_MS_MAX = 7 * 86_400_000

@@ -44,6 +44,9 @@ class Part(Protocol):
     async def drain(self, forced: asyncio.Event) -> None:
         """Stop taking work, give back what has not started, end what has. Hurry when forced."""
 
+    async def abandon(self) -> None:
+        """Others declared this process dead: start nothing more, and offer what is known of what was started."""
+
     def close(self) -> None: ...
 
 
@@ -118,17 +121,24 @@ class Life:
         self._historian_loop = Loop("historian", Historian(store).step)
         self._schedules = node.role is not Role.WORKER
         self._parts = [make(self.membership, definitions) for make in parts]
+        self._loops = [self._heartbeat]
+        if self._schedules:
+            self._loops += [self._roster_loop, self._shards_loop, self._scheduler_loop]
+            self._loops += [self._promoter_loop, self._reaper_loop, self._historian_loop]
+        for part in self._parts:
+            self._loops += part.loops()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def begin(self) -> None:
         await self.membership.join()
-        loops = [self._heartbeat]
-        if self._schedules:
-            loops += [self._roster_loop, self._shards_loop, self._scheduler_loop]
-            loops += [self._promoter_loop, self._reaper_loop, self._historian_loop]
-        for part in self._parts:
-            loops += part.loops()
-        self._tasks = [asyncio.create_task(loop.run()) for loop in loops]
+        self._tasks = [asyncio.create_task(loop.run()) for loop in self._loops]
+
+    async def tick(self) -> float:
+        """Do one step of every loop, in the order of their start, and answer how soon one of them wants the next.
+
+        For a life that is driven by hand instead of `begin` and `last`: time moves between the ticks only.
+        """
+        return min([await loop.step() for loop in self._loops])
 
     async def last(self, stop: Stop) -> None:
         """Live until asked to stop, then end in order; raises LeaseLost when others ended it."""
@@ -138,6 +148,10 @@ class Life:
             for task in done - {asked}:
                 task.result()
             await self._end(stop.forced)
+        except LeaseLost:
+            for part in self._parts:
+                await part.abandon()
+            raise
         finally:
             asked.cancel()
             for task in self._tasks:

@@ -31,7 +31,7 @@ class Loop:
     async def run(self) -> None:
         try:
             while not self._stopping:
-                await self.wakeup.sleep(await self._guarded_step())
+                await self.wakeup.sleep(await self.step())
         finally:
             self.ended.set()
 
@@ -40,7 +40,8 @@ class Loop:
         self._stopping = True
         self.wakeup.wake()
 
-    async def _guarded_step(self) -> float:
+    async def step(self) -> float:
+        """One step, as `run` does it; answers how long to sleep."""
         try:
             delay_s = await self._step()
         except LeaseLost:

@@ -22,6 +22,7 @@ from dueline.store.shapes import (
     Blocked,
     Claim,
     Claimed,
+    Confirmed,
     DecideChange,
     DuePlan,
     Finish,
@@ -99,14 +100,18 @@ class RunStore(Protocol):
     async def claim(self, worker: BootId, queue: str, *, ahead_ms: int, limit: int) -> Claimed:
         """Give ready runs to a live worker, in rank order, raising their tokens.
 
-        A worker whose lease was taken gets nothing. At most one run of a job with an exclusive overlap policy is under way.
+        A worker whose lease was taken gets nothing. At most one run of a job with an exclusive overlap policy is under way: one that is
+        due and finds another under way is blocked and stays ready; one that is not due yet is decided by `confirm`.
         """
 
     async def claims_of(self, worker: BootId) -> list[Claim]:
         """Everything a worker has claimed and not ended, as the store sees it: the truth after an answer was lost."""
 
-    async def confirm(self, claims: Sequence[Claim]) -> set[RunId]:
-        """Those claims that still hold. Asked about runs that were claimed ahead of their due time, right before they start."""
+    async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
+        """Those claims that still hold and may start. Asked about runs that were claimed ahead of their due time, when it has come.
+
+        A change of the job that is under way is waited for. A run of an exclusive job gets the job's place here, or is blocked.
+        """
 
     async def release(self, claims: Sequence[Claim]) -> set[RunId]:
         """Give unstarted runs back. They count neither as attempts nor as lost."""
@@ -118,10 +123,10 @@ class RunStore(Protocol):
         """End attempts whose runs will be tried again."""
 
     async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
-        """Hold runs that wait for another run of their job, if it still has not ended."""
+        """Hold unstarted runs that wait for another run of their job, if it still has not ended."""
 
     async def skip_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
-        """End runs that must not overlap, as cancelled."""
+        """End unstarted runs that must not overlap, as cancelled, if the other run still has not ended."""
 
     async def free_held(self, *, limit: int) -> int:
         """Make ready the first held run of every job that holds one for overlap though nothing of the job is under way."""

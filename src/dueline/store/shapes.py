@@ -112,7 +112,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Blocked(msgspec.Struct, frozen=True):
-    """A ready run that could not start because another run of its job has not ended. `held` of them wait already."""
+    """A run that cannot start because another run of its job has not ended. `held` of them wait already."""
 
     run_id: RunId
     token: int
@@ -123,6 +123,11 @@ class Blocked(msgspec.Struct, frozen=True):
 
 class Claimed(msgspec.Struct, frozen=True):
     claims: list[Claim]
+    blocked: list[Blocked]
+
+
+class Confirmed(msgspec.Struct, frozen=True):
+    run_ids: set[RunId]
     blocked: list[Blocked]
 
 

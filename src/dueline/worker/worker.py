@@ -30,6 +30,7 @@ from dueline.worker.reports import Reports
 log = get_log(__name__)
 
 _IDLE_S = 60.0
+_ABANDON_S = 1.0
 _READY = "ready/"
 _spec = msgspec.json.Decoder(Execution)
 
@@ -79,6 +80,11 @@ class Worker:
     def loops(self) -> Sequence[Loop]:
         return [self._claim_loop, self._hold_loop, self._report_loop]
 
+    @property
+    def under_way(self) -> int:
+        """Runs that were started and whose calls have not ended."""
+        return len(self._flights)
+
     def wake(self, topic: str) -> None:
         """Hear that a queue got something ready."""
         queue = topic.removeprefix(_READY)
@@ -105,7 +111,8 @@ class Worker:
             self._starting = {claim.run_id for claim in claims}
             try:
                 confirmed = await self._store.confirm(claims)
-                await self._start([claim for claim in claims if claim.run_id in confirmed])
+                await self._start([claim for claim in claims if claim.run_id in confirmed.run_ids])
+                await self._settle_overlaps(confirmed.blocked)
             except StoreUnavailable:
                 self._unsure = True
                 raise
@@ -122,9 +129,15 @@ class Worker:
         self._holding.clear()
         try:
             await self._give_back_unknown()
-            await self._settle(forced)
+            await self._settle(forced, wait_s=self._options.drain_s)
         except StoreUnavailable as error:
             log.warning("left without telling the store", reason=str(error), unreported=len(self._reports))
+
+    async def abandon(self) -> None:
+        """What was started cannot be unsent, so its outcome is still offered; the store takes it unless somebody took the run."""
+        self._claim_loop.stop()
+        self._hold_loop.stop()
+        await self._settle(asyncio.Event(), wait_s=_ABANDON_S)
 
     def close(self) -> None:
         self._executor.close()
@@ -150,11 +163,10 @@ class Worker:
                 self._holding.add([claim for claim in claimed.claims if claim.due_ms > now_ms])
                 self._hold_loop.wakeup.wake()
             await self._start(due)
+            await self._settle_overlaps(claimed.blocked)
         except StoreUnavailable:
             self._unsure = True
             raise
-        if claimed.blocked:
-            await self._settle_overlaps(claimed.blocked)
         return len(claimed.claims) + len(claimed.blocked)
 
     async def _start(self, claims: list[Claim]) -> None:
@@ -215,6 +227,8 @@ class Worker:
         self._reports.add(ends)
 
     async def _settle_overlaps(self, blocked: list[Blocked]) -> None:
+        if not blocked:
+            return
         versions = await self._definitions.load({(run.job_id, run.version) for run in blocked})
         hold, skip = [], []
         held_now: dict[bytes, int] = {}
@@ -241,11 +255,11 @@ class Worker:
             log.info("runs given back", count=len(unknown))
         self._unsure = False
 
-    async def _settle(self, forced: asyncio.Event) -> None:
+    async def _settle(self, forced: asyncio.Event, *, wait_s: float) -> None:
         """Wait until nothing is under way and everything is written, for a bounded time."""
         forcing = asyncio.create_task(forced.wait())
         try:
-            async with asyncio.timeout(self._options.drain_s):
+            async with asyncio.timeout(wait_s):
                 while (self._flights or self._reports) and not forcing.done():
                     self._idle.clear()
                     waiting = asyncio.create_task(self._idle.wait())

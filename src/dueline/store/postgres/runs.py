@@ -10,8 +10,9 @@ from dueline.domain import limits
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.states import RunKind
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt, join_tags
-from dueline.store.shapes import Blocked, Claim, Claimed, Finish, NewRun, Promoted, Retry
+from dueline.store.shapes import Blocked, Claim, Claimed, Confirmed, Finish, NewRun, Promoted, Retry
 
 _SQL = queries("runs")
 
@@ -61,11 +62,25 @@ class RunPart(Part):
     async def claims_of(self, worker: BootId) -> list[Claim]:
         return [_to_claim(row) for row in await self._database.fetch(_SQL["claims_of"], worker)]
 
-    async def confirm(self, claims: Sequence[Claim]) -> set[RunId]:
-        rows = await self._database.fetch(
-            _SQL["confirm"], [claim.run_id for claim in claims], [claim.token for claim in claims]
-        )
-        return {RunId(row[0]) for row in rows}
+    async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
+        shared = [claim for claim in claims if not claim.exclusive]
+        exclusive = [claim for claim in claims if claim.exclusive]
+        confirmed = Confirmed(set(), [])
+        if shared:
+            rows = await self._database.fetch(
+                _SQL["confirm"], [claim.run_id for claim in shared], [claim.token for claim in shared]
+            )
+            confirmed.run_ids.update(row[0] for row in rows)
+        if exclusive:
+            rows = await self._database.fetch(
+                _SQL["confirm_exclusive"], [claim.run_id for claim in exclusive], [claim.token for claim in exclusive]
+            )
+            for run_id, token, job_id, version, placed, held in rows:
+                if placed:
+                    confirmed.run_ids.add(run_id)
+                else:
+                    confirmed.blocked.append(Blocked(run_id, token, job_id, version, held))
+        return confirmed
 
     async def release(self, claims: Sequence[Claim]) -> set[RunId]:
         rows = await self._database.fetch(
@@ -89,12 +104,8 @@ class RunPart(Part):
             return {RunId(row[0]) for row in await self._database.fetch(_SQL["finish"], *args)}
         async with self._database.transaction() as connection:
             rows = await connection.fetch(_SQL["finish"], *args)
-            places = [(row[0], row[1]) for row in rows if row[0] in exclusive]
-            # A statement of its own, with a snapshot of its own: it sees a run that was held while `finish` waited for the place.
-            freed = await connection.fetch(
-                _SQL["leave_places"], [place[0] for place in places], [place[1] for place in places]
-            )
-        self._notices.announce(*{f"ready/{row[0]}" for row in freed})
+            queues_woken = await leave_places(connection, [(row[0], row[1]) for row in rows if row[0] in exclusive])
+        self._notices.announce(*(f"ready/{queue}" for queue in queues_woken))
         return {RunId(row[0]) for row in rows}
 
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
@@ -110,10 +121,7 @@ class RunPart(Part):
 
     async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
         rows = await self._database.fetch(
-            _SQL["hold_blocked"],
-            [run.run_id for run in blocked],
-            [run.token for run in blocked],
-            [run.job_id for run in blocked],
+            _SQL["hold_blocked"], [run.run_id for run in blocked], [run.token for run in blocked]
         )
         return {RunId(row[0]) for row in rows}
 

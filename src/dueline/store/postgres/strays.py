@@ -8,6 +8,7 @@ from dueline.domain import limits
 from dueline.domain.ids import RunId
 from dueline.domain.states import RunState
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt
 from dueline.store.shapes import Reclaim, Stray
 
@@ -36,11 +37,8 @@ class StrayPart(Part):
         )
         async with self._database.transaction() as connection:
             rows = await connection.fetch(_SQL["reclaim"], *args)
-            places = [(row[0], row[1]) for row in rows if row[1] is not None]
-            freed = await connection.fetch(
-                _SQL["leave_places"], [place[0] for place in places], [place[1] for place in places]
-            )
-        topics = {f"ready/{row[2]}" for row in rows} | {f"ready/{row[0]}" for row in freed}
+            queues_woken = await leave_places(connection, [(row[0], row[1]) for row in rows if row[1] is not None])
+        topics = {f"ready/{queue}" for queue in (*(row[2] for row in rows), *queues_woken)}
         if any(taken.state is RunState.RETRYING for taken in reclaims):
             topics.add("waiting")
         self._notices.announce(*topics)

@@ -69,9 +69,9 @@ class HttpCall(msgspec.Struct, frozen=True):
 class HttpReply(msgspec.Struct, frozen=True):
     """What became of one call: either `status` or `failure` is set, never both.
 
-    `detail` is libcurl's account of a failure. `retry_after` is the header of a response that is not a success, in
-    seconds: libcurl turns a date into them, and 0 into None. `body` is the first 64 KiB of what arrived, and
-    `truncated` says that there was more.
+    `detail` is libcurl's account of a failure. `retry_after` is that header of a response that is not a success, as
+    libcurl reads it: in seconds, also when it was a date, at most 6 h; 0 counts as absent. `body` is the first 64 KiB
+    of what arrived, and `truncated` says that there was more.
     """
 
     key: Any
@@ -361,7 +361,7 @@ class Transfer:
         if self._address_refused is not None and failure is HttpFailure.CONNECT:
             return HttpFailure.REFUSED_ADDRESS, f"connections to {self._address_refused or 'it'} are not allowed"
         if failure is HttpFailure.TIMEOUT and self._getinfo(pycurl.TOTAL_TIME) * 1000 < self._timeout_ms:
-            return HttpFailure.CONNECT, detail
+            return (HttpFailure.CONNECT if self._getinfo(pycurl.NAMELOOKUP_TIME) else HttpFailure.DNS), detail
         return failure, detail
 
 

@@ -82,6 +82,8 @@ CREATE INDEX runs_ready ON dueline.runs (queue, rank, id) WHERE state = 'ready';
 CREATE INDEX runs_waiting ON dueline.runs (due_ms) WHERE state IN ('scheduled', 'retrying');
 -- What a vanished worker held.
 CREATE INDEX runs_running ON dueline.runs (worker) WHERE state = 'running';
+-- Runs that wait for another of their job, first come first: found without a look at the whole backlog.
+CREATE INDEX runs_held ON dueline.runs (job_id, id) WHERE state = 'held';
 -- A job's live runs, for edits, overlap and listing.
 CREATE INDEX runs_job ON dueline.runs (job_id, id) WHERE job_id IS NOT NULL;
 
@@ -128,6 +130,8 @@ DECLARE
     low text := lpad(to_hex(day_ms), 12, '0') || repeat('0', 20);
     high text := lpad(to_hex(day_ms + 86400000), 12, '0') || repeat('0', 20);
 BEGIN
+    -- Several processes make room at the same time; the number is the letters of "history".
+    PERFORM pg_advisory_xact_lock(29389342173524601);
     IF to_regclass('dueline.' || partition) IS NULL THEN
         EXECUTE format('CREATE TABLE dueline.%I (LIKE dueline.history INCLUDING DEFAULTS)', partition);
         -- Attaching, unlike creating in place, does not lock out readers and writers of the other days.

@@ -39,10 +39,11 @@ SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying');
 
 -- name: claim
 -- move: claim
--- Ready runs in rank order, for a worker that is registered. A run of an exclusive job needs the job's place; one that finds it taken
--- is reported with a null claimed_ms and stays as it is. A retried run has its place already.
+-- Ready runs in rank order, for a worker that is registered. A run of an exclusive job that is due needs the job's place; one that finds
+-- it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the place when it starts, and a
+-- retried one has it already.
 WITH picked AS MATERIALIZED (
-    SELECT id, job_id, version, token, exclusive
+    SELECT id, job_id, version, token, exclusive, rank, exclusive AND due_ms <= dueline.now_ms() AS needs_place
     FROM dueline.runs
     WHERE
         queue = $2 AND state = 'ready' AND due_ms <= dueline.now_ms() + $3
@@ -52,7 +53,7 @@ WITH picked AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
 ), placed AS (
     INSERT INTO dueline.places (job_id, run_id)
-    SELECT DISTINCT ON (job_id) job_id, id FROM picked WHERE exclusive ORDER BY job_id, id
+    SELECT DISTINCT ON (job_id) job_id, id FROM picked WHERE needs_place ORDER BY job_id, rank, id
     ON CONFLICT (job_id) DO NOTHING
     RETURNING run_id
 ), claimed AS (
@@ -61,7 +62,7 @@ WITH picked AS MATERIALIZED (
     FROM picked AS p
     WHERE
         r.id = p.id AND (
-            NOT p.exclusive
+            NOT p.needs_place
             OR p.id IN (SELECT run_id FROM placed)
             OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id)
         )
@@ -95,6 +96,27 @@ CROSS JOIN unnest($1::uuid[], $2::bigint[]) AS c (id, token)
 JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'
 WHERE quick.set IS NOT NULL
 FOR KEY SHARE OF r;
+
+-- name: confirm_exclusive
+-- move: confirm
+-- The same for runs that must not overlap: to start, each needs its job's place. The answer says which have it.
+WITH asked AS MATERIALIZED (
+    SELECT r.id, r.token, r.job_id, r.version, r.rank
+    FROM unnest($1::uuid[], $2::bigint[]) AS c (id, token)
+    JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'
+    FOR NO KEY UPDATE OF r
+), placed AS (
+    INSERT INTO dueline.places (job_id, run_id)
+    SELECT DISTINCT ON (job_id) job_id, id FROM asked ORDER BY job_id, rank, id
+    ON CONFLICT (job_id) DO NOTHING
+    RETURNING run_id
+)
+SELECT
+    a.id, a.token, a.job_id, a.version,
+    a.id IN (SELECT run_id FROM placed)
+    OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = a.job_id AND o.run_id = a.id) AS placed,
+    (SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = a.job_id AND h.state = 'held') AS held
+FROM asked AS a;
 
 -- name: release
 -- move: release
@@ -130,21 +152,27 @@ SELECT
 FROM ended
 RETURNING id, job_id;
 
+-- name: vacate
+-- Runs leave their jobs' places. Locked in order, as those do who hold runs for several of them.
+WITH left_places AS MATERIALIZED (
+    SELECT p.job_id
+    FROM unnest($1::uuid[], $2::uuid[]) AS e (run_id, job_id)
+    JOIN dueline.places AS p ON p.job_id = e.job_id AND p.run_id = e.run_id
+    ORDER BY p.job_id
+    FOR UPDATE OF p
+)
+DELETE FROM dueline.places AS p USING left_places AS l WHERE p.job_id = l.job_id
+RETURNING p.job_id;
+
 -- name: leave_places
 -- move: free
--- Runs that ended leave their jobs' places, and the first run that waits for each becomes ready.
-WITH left_places AS (
-    DELETE FROM dueline.places AS p
-    USING unnest($1::uuid[], $2::uuid[]) AS e (run_id, job_id)
-    WHERE p.job_id = e.job_id AND p.run_id = e.run_id
-    RETURNING p.job_id
-)
+-- Where a place was left, the first run that waits for it becomes ready.
 UPDATE dueline.runs AS r
 SET state = 'ready', reason = NULL, token = r.token + 1
 FROM (
     SELECT DISTINCT ON (h.job_id) h.id
-    FROM dueline.runs AS h JOIN left_places USING (job_id)
-    WHERE h.state = 'held' AND h.reason = 'overlap'
+    FROM dueline.runs AS h
+    WHERE h.job_id = ANY($1::uuid[]) AND h.state = 'held' AND h.reason = 'overlap'
     ORDER BY h.job_id, h.id
 ) AS first_held
 WHERE r.id = first_held.id AND r.state = 'held'
@@ -163,29 +191,43 @@ RETURNING r.id;
 
 -- name: hold_blocked
 -- move: hold
--- Runs that wait for another run of their job. The lock on the place makes its holder's end wait, and see them.
-WITH occupied AS MATERIALIZED (
-    SELECT b.id, b.token
-    FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS b (id, token, job_id)
-    JOIN dueline.places AS p ON p.job_id = b.job_id AND p.run_id <> b.id
+-- Runs that wait for another run of their job. The lock on the place makes its holder's end wait, and see them. Several workers see the
+-- same runs blocked: locks are taken in order, runs before places, as everywhere.
+WITH chosen AS MATERIALIZED (
+    SELECT r.id, r.job_id
+    FROM unnest($1::uuid[], $2::bigint[]) AS b (id, token)
+    JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running')
+    ORDER BY r.id
+    FOR NO KEY UPDATE OF r
+), occupied AS MATERIALIZED (
+    SELECT c.id
+    FROM chosen AS c
+    JOIN dueline.places AS p ON p.job_id = c.job_id AND p.run_id <> c.id
+    ORDER BY p.job_id
     FOR KEY SHARE OF p
 )
 UPDATE dueline.runs AS r
-SET state = 'held', reason = 'overlap', token = r.token + 1
+SET
+    state = 'held', reason = 'overlap', token = r.token + 1, worker = NULL, claimed_ms = NULL,
+    attempt = r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END
 FROM occupied AS o
-WHERE r.id = o.id AND r.token = o.token AND r.state = 'ready'
+WHERE r.id = o.id
 RETURNING r.id;
 
 -- name: skip_blocked
--- move: cancel
--- Runs that must not overlap end here.
-WITH ended AS (
+-- move: skip
+-- Runs that must not overlap end here, before they started.
+WITH chosen AS MATERIALIZED (
+    SELECT r.id
+    FROM unnest($1::uuid[], $2::bigint[]) AS b (id, token)
+    JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running')
+    ORDER BY r.id
+    FOR UPDATE OF r
+), ended AS (
     DELETE FROM dueline.runs AS r
-    USING unnest($1::uuid[], $2::bigint[]) AS b (id, token)
-    WHERE
-        r.id = b.id AND r.token = b.token AND r.state = 'ready'
-        AND EXISTS (SELECT FROM dueline.places AS p WHERE p.job_id = r.job_id AND p.run_id <> r.id)
-    RETURNING r.*
+    USING chosen AS c
+    WHERE r.id = c.id AND EXISTS (SELECT FROM dueline.places AS p WHERE p.job_id = r.job_id AND p.run_id <> r.id)
+    RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
 )
 INSERT INTO dueline.history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
@@ -193,7 +235,7 @@ INSERT INTO dueline.history (
 )
 SELECT
     id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-    dueline.now_ms(), NULL, attempt, lost, $3, tags, parent_id, spec, attempts
+    dueline.now_ms(), NULL, attempts_made, lost, $3, tags, parent_id, spec, attempts
 FROM ended
 RETURNING id;
 
