@@ -10,6 +10,7 @@ Paths: /ok, /status/503, /slow/2.5 (seconds), /hang, /reset (RST), /retry-after/
 
 import argparse
 import asyncio
+import contextlib
 import enum
 import os
 import resource
@@ -17,8 +18,9 @@ import signal
 import socket
 import ssl
 import struct
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import NamedTuple, Self, cast
 
@@ -27,6 +29,26 @@ import msgspec
 LOGGED_HEADERS = ("dueline-run", "dueline-attempt", "dueline-token", "dueline-job", "dueline-scheduled-at")
 BACKLOG = 4_096
 REQUEST_BYTES_MAX = 16 * 1024 * 1024
+
+KEY_AND_CERTIFICATE = """\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg04+qkuwxk0i48xPy
+H/drvH43IEKwGZrIGoCE7gqEVAuhRANCAATbF3AExZws0sWDYdt2/RLDWLBp0ssk
+Ezp5MlQNEOQgMU3lNRyy+fujgZ/lYFlqHduuzg6wjr0ziozcbxfHq97/
+-----END PRIVATE KEY-----
+-----BEGIN CERTIFICATE-----
+MIIBpDCCAUqgAwIBAgIUTSXHdFmPnt4X4B7yW6WbMxFiDoIwCgYIKoZIzj0EAwIw
+HjEcMBoGA1UEAwwTZHVlbGluZSB0ZXN0IHRhcmdldDAgFw0yNjExMTUwODEwMDVa
+GA8yMTI2MTAyMjA4MTAwNVowHjEcMBoGA1UEAwwTZHVlbGluZSB0ZXN0IHRhcmdl
+dDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABNsXcATFnCzSxYNh23b9EsNYsGnS
+yyQTOnkyVA0Q5CAxTeU1HLL5+6OBn+VgWWod267ODrCOvTOKjNxvF8er3v+jZDBi
+MB0GA1UdDgQWBBSfWmrMwGw5f8u/lSSbODkEUspuDjAfBgNVHSMEGDAWgBSfWmrM
+wGw5f8u/lSSbODkEUspuDjAPBgNVHRMBAf8EBTADAQH/MA8GA1UdEQQIMAaHBH8A
+AAEwCgYIKoZIzj0EAwIDSAAwRQIgG4iXt35rRn3PKCVl7R37EFyG2eUFKb49K970
+AXGQzqwCIQDZS0Polbkvr5BmALjrYfo275J/Dd7G9f1Ag7DYN3QFIg==
+-----END CERTIFICATE-----
+"""
+"""For 127.0.0.1, signed by itself, valid until 2126: its own authority. The key protects nothing."""
 
 
 class Hit(NamedTuple):
@@ -65,9 +87,7 @@ _OK = Answer(body=b"ok")
 class Target:
     """Listens on 127.0.0.1 from entry to exit. `hits` holds every request in order of arrival."""
 
-    def __init__(
-        self, *, port: int = 0, log: int | None = None, remember: bool = True, tls: ssl.SSLContext | None = None
-    ) -> None:
+    def __init__(self, *, port: int = 0, log: int | None = None, remember: bool = True, tls: bool = False) -> None:
         self.port = port
         self.hits: list[Hit] = []
         self.hits_total = 0
@@ -79,6 +99,8 @@ class Target:
         self._tls = tls
         self._server: asyncio.Server | None = None
         self._arrived = asyncio.Event()
+        self._all_lost = asyncio.Event()
+        self._all_lost.set()
 
     @property
     def url(self) -> str:
@@ -102,8 +124,7 @@ class Target:
         """End every open connection with a FIN, and return once that has been sent."""
         for connection in list(self.connections):
             connection.transport.close()
-        while self.connections:
-            await asyncio.sleep(0)
+        await self._all_lost.wait()
 
     def stop_listening(self) -> None:
         """Refuse new connections from now on; the open ones stay."""
@@ -113,8 +134,9 @@ class Target:
     async def __aenter__(self) -> Self:
         raise_descriptor_limit()
         loop = asyncio.get_running_loop()
+        context = self._tls_context() if self._tls else None
         self._server = await loop.create_server(
-            lambda: _Connection(self, loop), "127.0.0.1", self.port, backlog=BACKLOG, ssl=self._tls
+            lambda: _Connection(self, loop), "127.0.0.1", self.port, backlog=BACKLOG, ssl=context
         )
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -124,11 +146,30 @@ class Target:
     ) -> None:
         assert self._server is not None
         self.stop_listening()
-        while self.connections:
-            for connection in list(self.connections):
-                connection.transport.abort()
-            await asyncio.sleep(0)
+        for connection in list(self.connections):
+            connection.transport.abort()
+        await self._all_lost.wait()
         await self._server.wait_closed()
+
+    def _tls_context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        with tempfile.NamedTemporaryFile("w") as certificate:
+            certificate.write(KEY_AND_CERTIFICATE)
+            certificate.flush()
+            context.load_cert_chain(certificate.name)
+        return context
+
+    def open(self, connection: "_Connection") -> int:
+        """Note a new connection, and say its number."""
+        self.connections_total += 1
+        self.connections.add(connection)
+        self._all_lost.clear()
+        return self.connections_total
+
+    def lose(self, connection: "_Connection") -> None:
+        self.connections.discard(connection)
+        if not self.connections:
+            self._all_lost.set()
 
     def receive(self, hit: Hit) -> Reaction:
         """Note the hit, log first, then decide the reaction."""
@@ -182,13 +223,11 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self._target.connections_total += 1
-        self._number = self._target.connections_total
-        self._target.connections.add(self)
+        self._number = self._target.open(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
-        self._target.connections.discard(self)
+        self._target.lose(self)
 
     def data_received(self, data: bytes) -> None:
         self._unread = self._unread + data if self._unread else data
@@ -206,7 +245,7 @@ class _Connection(asyncio.Protocol):
                 self._give(lines[0], Answer(status=411))
                 return
             if len(self._unread) < body_end:
-                return None
+                return
             method, path, _ = lines[0].split(" ", 2)
             body = self._unread[end + 4 : body_end]
             self._unread = self._unread[body_end:]
@@ -262,6 +301,26 @@ def raise_descriptor_limit() -> None:
     wanted = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+@contextlib.contextmanager
+def closed_port() -> Iterator[int]:
+    """A port that refuses connections, and that nobody else can get meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+@contextlib.contextmanager
+def deaf_port() -> Iterator[int]:
+    """A port that never answers: its queue is full, and the kernel drops what comes."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
 
 
 async def _serve(port: int, log: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,9 @@ Host = Annotated[str | None, typer.Option(help="The address to listen on [DUELIN
 Port = Annotated[int | None, typer.Option(help="The port to listen on; 0 takes a free one [DUELINE_PORT]")]
 Queue = Annotated[list[str] | None, typer.Option("--queue", help="A queue to serve; repeat it. Default: all [DUELINE_QUEUES]")]
 Slots = Annotated[int | None, typer.Option(help="Runs held or executed at a time [DUELINE_SLOTS]")]
+
+
+_SWITCH_S = 0.0005
 
 
 def register(app: typer.Typer) -> None:
@@ -66,4 +70,6 @@ def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
         if url:
             typer.echo(f"Try: curl {url}/v1/jobs   or: dueline job list")
 
+    # The embedded store works in threads of its own; a busy loop must not keep the interpreter from them for its usual 5 ms.
+    sys.setswitchinterval(_SWITCH_S)
     uvloop.run(Process(settings, api=api, role=role, started=started).run())

@@ -39,7 +39,9 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     kind: RunKind | None = None
     tag: str | None = None
     from_ms: int | None = None
+    """Scheduled at or after."""
     to_ms: int | None = None
+    """Scheduled before."""
 
 
 class DuePlan(msgspec.Struct, frozen=True):

@@ -285,7 +285,7 @@ WITH wanted AS MATERIALIZED (
     UPDATE dueline.runs AS r
     SET
         state = w.next_state, token = r.token + 1, worker = NULL, claimed_ms = NULL, lost = r.lost + w.lost,
-        due_ms = coalesce(w.due_ms, r.due_ms),
+        due_ms = coalesce(w.due_ms, r.due_ms), rank = r.rank + coalesce(w.due_ms, r.due_ms) - r.due_ms,
         attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || w.record
     FROM wanted AS w
     WHERE r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.next_state IN ('ready', 'retrying')

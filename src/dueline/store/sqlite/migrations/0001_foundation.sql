@@ -5,7 +5,7 @@
 
 -- What people asked for, at its current version. A deleted job stays as a tombstone: its runs still point here.
 CREATE TABLE jobs (
-    id          BLOB PRIMARY KEY,
+    id          BLOB NOT NULL PRIMARY KEY,
     tenant      TEXT NOT NULL,
     name        TEXT NOT NULL,
     state       TEXT NOT NULL,

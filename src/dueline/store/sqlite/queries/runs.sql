@@ -1,7 +1,6 @@
 -- name: enqueue
 -- move: enqueue
--- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, stays as
--- it is.
+-- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
 INSERT INTO runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
     token, attempt, lost, tags, parent_id, spec, attempts
@@ -33,11 +32,11 @@ RETURNING queue;
 SELECT due_ms FROM runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1;
 
 -- name: claim_place
--- First step of a claim: of the runs it will pick, the first of each exclusive job takes the job's place, if that is free.
+-- First step of a claim: of the runs it will pick that are due, the first of each exclusive job takes the job's place, if that is free.
 INSERT INTO places (job_id, run_id)
-SELECT p.job_id, min(p.id)
+SELECT p.job_id, p.id
 FROM (
-    SELECT id, job_id, exclusive
+    SELECT id, job_id, exclusive, rank, due_ms
     FROM runs
     WHERE
         queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
@@ -45,8 +44,8 @@ FROM (
     ORDER BY rank, id
     LIMIT ?4
 ) AS p
-WHERE p.exclusive
-GROUP BY p.job_id
+WHERE p.exclusive AND p.due_ms <= now_ms()
+ORDER BY p.rank, p.id
 ON CONFLICT (job_id) DO NOTHING;
 
 -- name: claim_blocked
@@ -55,7 +54,7 @@ SELECT
     p.id, p.token, p.job_id, p.version,
     (SELECT count(*) FROM runs AS h WHERE h.job_id = p.job_id AND h.state = 'held') AS held
 FROM (
-    SELECT id, token, job_id, version, exclusive
+    SELECT id, token, job_id, version, exclusive, due_ms
     FROM runs
     WHERE
         queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
@@ -63,12 +62,14 @@ FROM (
     ORDER BY rank, id
     LIMIT ?4
 ) AS p
-WHERE p.exclusive AND NOT EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id);
+WHERE
+    p.exclusive AND p.due_ms <= now_ms()
+    AND NOT EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id);
 
 -- name: claim
 -- move: claim
--- Last step of a claim: ready runs in rank order, for a worker that is registered. A run of an exclusive job needs the job's place; a
--- retried run has it already.
+-- Last step of a claim: ready runs in rank order, for a worker that is registered. A run of an exclusive job that is due needs the job's
+-- place. One that is not due yet asks for the place when it starts, and a retried one has it already.
 UPDATE runs
 SET state = 'running', token = token + 1, worker = ?1, claimed_ms = now_ms(), attempt = attempt + 1
 WHERE
@@ -81,13 +82,43 @@ WHERE
         ORDER BY rank, id
         LIMIT ?4
     )
-    AND (NOT exclusive OR EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = runs.job_id AND o.run_id = runs.id))
-RETURNING id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, exclusive, spec, rank;
+    AND (
+        NOT exclusive OR due_ms > now_ms()
+        OR EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = runs.job_id AND o.run_id = runs.id)
+    )
+RETURNING id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, rank;
+
+-- name: claims_of
+-- What a worker holds.
+SELECT id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec
+FROM runs
+WHERE state = 'running' AND worker = ?1;
 
 -- name: confirm
 -- move: confirm
 -- Claims that still hold. Asked between the writes, so it sees every change of a job that was made before.
 SELECT r.id
+FROM jsonb_each(?1) AS c
+CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running';
+
+-- name: confirm_place
+-- move: confirm
+-- The same for runs that must not overlap, first step: each takes its job's place, if that is free.
+INSERT INTO places (job_id, run_id)
+SELECT r.job_id, r.id
+FROM jsonb_each(?1) AS c
+CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running'
+WHERE true
+ORDER BY r.rank, r.id
+ON CONFLICT (job_id) DO NOTHING;
+
+-- name: confirm_exclusive
+-- move: confirm
+-- Second step: to start, each needs its job's place. The answer says which have it.
+SELECT
+    r.id, r.token, r.job_id, r.version,
+    EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = r.job_id AND o.run_id = r.id) AS placed,
+    (SELECT count(*) FROM runs AS h WHERE h.job_id = r.job_id AND h.state = 'held') AS held
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running';
 
@@ -139,7 +170,7 @@ WHERE
     state = 'held' AND id IN (
         SELECT (
             SELECT h.id
-            FROM runs AS h
+            FROM runs AS h INDEXED BY runs_held
             WHERE h.job_id = unhex(j.value) AND h.state = 'held' AND h.reason = 'overlap'
             ORDER BY h.id
             LIMIT 1
@@ -166,29 +197,29 @@ RETURNING id;
 -- move: hold
 -- Runs that wait for another run of their job, if it still has the place.
 UPDATE runs
-SET state = 'held', reason = 'overlap', token = runs.token + 1
-FROM (
-    SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token, unhex(value ->> 2) AS job_id FROM jsonb_each(?1)
-) AS b
+SET
+    state = 'held', reason = 'overlap', token = runs.token + 1, worker = NULL, claimed_ms = NULL,
+    attempt = runs.attempt - CASE runs.state WHEN 'running' THEN 1 ELSE 0 END
+FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token FROM jsonb_each(?1)) AS b
 WHERE
-    runs.id = b.run_id AND runs.token = b.token AND runs.state = 'ready'
-    AND EXISTS (SELECT 1 FROM places AS p WHERE p.job_id = b.job_id AND p.run_id <> b.run_id)
+    runs.id = b.run_id AND runs.token = b.token AND runs.state IN ('ready', 'running')
+    AND EXISTS (SELECT 1 FROM places AS p WHERE p.job_id = runs.job_id AND p.run_id <> runs.id)
 RETURNING id;
 
 -- name: skip_blocked
--- move: cancel
--- The record of runs that must not overlap; `end` follows.
+-- move: skip
+-- The record of runs that must not overlap, and end before they started; `end` follows.
 INSERT INTO history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
     finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
 )
 SELECT
     r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
-    NULL, NULL, now_ms(), NULL, r.attempt, r.lost, ?2, r.tags, r.parent_id, r.spec, r.attempts
+    NULL, NULL, now_ms(), NULL, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END, r.lost, ?2, r.tags, r.parent_id, r.spec, r.attempts
 FROM jsonb_each(?1) AS b
 CROSS JOIN runs AS r ON r.id = unhex(b.value ->> 0)
 WHERE
-    r.token = b.value ->> 1 AND r.state = 'ready'
+    r.token = b.value ->> 1 AND r.state IN ('ready', 'running')
     AND EXISTS (SELECT 1 FROM places AS p WHERE p.job_id = r.job_id AND p.run_id <> r.id)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
@@ -230,7 +261,7 @@ LIMIT ?2;
 UPDATE runs
 SET
     state = w.next_state, token = runs.token + 1, worker = NULL, claimed_ms = NULL, lost = runs.lost + w.lost,
-    due_ms = coalesce(w.due_ms, runs.due_ms),
+    due_ms = coalesce(w.due_ms, runs.due_ms), rank = runs.rank + coalesce(w.due_ms, runs.due_ms) - runs.due_ms,
     attempts = runs.attempts || CASE runs.attempts WHEN '' THEN '' ELSE ',' END || w.record
 FROM (
     SELECT

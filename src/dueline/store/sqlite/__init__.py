@@ -1,0 +1,1 @@
+"""The embedded store: one SQLite file, owned by one process, through apsw."""

@@ -1,0 +1,115 @@
+"""The change of a job on SQLite: the job, its plan and its unstarted runs, in one transaction."""
+
+from __future__ import annotations
+
+import apsw
+
+from dueline.domain.errors import Conflict, NotFound
+from dueline.domain.ids import JobId, RunId, job_text
+from dueline.domain.job import Job
+from dueline.domain.sharding import shard_of
+from dueline.domain.states import HeldReason, JobState, RunKind, RunState
+from dueline.store.records import encode_definition, target_type, to_job
+from dueline.store.shapes import DecideChange, JobChange, JobInHand, LiveRun
+from dueline.store.sqlite.part import Part, pack, pack_ids, queries, wrap_tags
+from dueline.store.sqlite.places import end_runs, vacate
+from dueline.store.sqlite.session import Session
+
+_SQL = queries("jobs")
+
+
+class ChangePart(Part):
+    async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
+        """The writer is alone, so reading is locking. `decide` is called in the writer's thread."""
+        return await self._database.write(_change_job, tenant, job_id, decide)
+
+
+def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
+    hand = _in_hand(session, tenant, job_id)
+    change = decide(hand)
+    job = _changed(hand, change)
+    if job.version != hand.job.version:
+        session.rows(_SQL["keep_version"], job_id)
+    _write_job(session, job, deleted=change.deleted)
+    if job.next_ms is None:
+        session.rows(_SQL["unplan"], job_id)
+    else:
+        due_ms = None if job.state is JobState.PAUSED else job.next_ms
+        plan = (job_id.hex(), shard_of(job_id), job.version, job.next_ms, due_ms)
+        session.rows(_SQL["replan"], pack([plan]))
+    _move_runs(session, change)
+    session.wake("plans")
+    return job
+
+
+def _in_hand(session: Session, tenant: str, job_id: JobId) -> JobInHand:
+    rows = session.rows(_SQL["get"], tenant, job_id)
+    if not rows:
+        raise NotFound("job", job_text(job_id))
+    return JobInHand(
+        job=to_job(rows[0]),
+        now_ms=session.value(_SQL["clock"]),
+        runs=tuple(
+            LiveRun(
+                id=RunId(run[0]),
+                kind=RunKind(run[1]),
+                state=RunState(run[2]),
+                scheduled_ms=run[3],
+                due_ms=run[4],
+                attempt=run[5],
+                reason=run[6],
+            )
+            for run in session.rows(_SQL["lock_runs"], job_id)
+        ),
+    )
+
+
+def _changed(hand: JobInHand, change: JobChange) -> Job:
+    job = hand.job
+    return Job(
+        id=job.id,
+        tenant=job.tenant,
+        state=change.state,
+        version=job.version + (change.definition != job.definition),
+        definition=change.definition,
+        next_ms=None if change.deleted else change.next_ms,
+        pause_note=change.pause_note,
+        created_ms=job.created_ms,
+        updated_ms=hand.now_ms,
+    )
+
+
+def _write_job(session: Session, job: Job, *, deleted: bool) -> None:
+    definition = job.definition
+    try:
+        session.rows(
+            _SQL["change"],
+            job.id,
+            definition.name,
+            job.state,
+            job.version,
+            definition.queue,
+            definition.region,
+            target_type(definition),
+            wrap_tags(definition.tags),
+            encode_definition(definition),
+            job.pause_note,
+            job.updated_ms,
+            deleted,
+        )
+    except apsw.ConstraintError:
+        raise Conflict(f"the name {definition.name!r} is taken") from None
+
+
+def _move_runs(session: Session, change: JobChange) -> None:
+    if change.unplan:
+        vacate(session, session.rows(_SQL["unplan_runs"], pack_ids(change.unplan)))
+    if change.hold:
+        session.rows(_SQL["hold_runs"], pack_ids(change.hold), HeldReason.PAUSED)
+    if change.free:
+        freed = session.rows(_SQL["free_runs"], pack_ids(change.free))
+        session.wake(*{f"ready/{row[0]}" for row in freed})
+    if change.cancel:
+        ended = session.rows(_SQL["cancel_runs"], pack([(run_id.hex(), reason) for run_id, reason in change.cancel]))
+        end_runs(session, [row[0] for row in ended])
+        vacate(session, ended)

@@ -1,0 +1,62 @@
+"""Group commit: many moves, one transaction, one wait for the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import apsw
+
+from dueline.domain.errors import SchemaRefused, StoreUnavailable
+from dueline.store.sqlite.session import Session, explain
+
+Move = Callable[[Session], Any]
+
+
+class Outcome(NamedTuple):
+    value: Any
+    error: Exception | None
+
+
+def commit_together(session: Session, moves: Sequence[Move]) -> tuple[list[Outcome], set[str]]:
+    """Carry out moves in order and commit them together; answers what became of each, and the topics to wake.
+
+    A move that raises is undone alone. If the commit fails, every move has failed. A group that wrote nothing does not touch the disk.
+    """
+    topics: set[str] = set()
+    try:
+        session.rows("BEGIN IMMEDIATE")
+        outcomes = [_attempt(session, move, topics) for move in moves]
+        session.rows("COMMIT")
+    except (apsw.Error, StoreUnavailable) as error:
+        if session.in_transaction:
+            with suppress(apsw.Error):
+                session.rows("ROLLBACK")
+        return [Outcome(None, _failed(error)) for _ in moves], set()
+    return outcomes, topics
+
+
+def _attempt(session: Session, move: Move, topics: set[str]) -> Outcome:
+    session.begin_move()
+    session.rows("SAVEPOINT move")
+    try:
+        value = move(session)
+    except Exception as error:  # reason: whatever ends one move must reach its caller, and must not end its neighbours.
+        if not session.in_transaction:
+            # SQLite has rolled back everything, as it does when the disk fails: the neighbours are lost as well.
+            raise StoreUnavailable(f"SQLite: {error}") from error
+        session.rows("ROLLBACK TO move")
+        session.rows("RELEASE move")
+        return Outcome(None, explain(error))
+    session.rows("RELEASE move")
+    topics |= session.topics
+    return Outcome(value, None)
+
+
+def _failed(error: Exception) -> Exception:
+    """An error object for each caller: tracebacks of several must not grow on one."""
+    known = explain(error)
+    if isinstance(known, SchemaRefused):
+        return known
+    return StoreUnavailable(str(known) if isinstance(known, StoreUnavailable) else f"SQLite: {known}")

@@ -1,0 +1,98 @@
+"""Jobs on SQLite: made and looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from dueline.domain.ids import JobId
+from dueline.domain.job import Job
+from dueline.domain.sharding import shard_of
+from dueline.domain.states import JobState
+from dueline.store.records import decode_definition, encode_definition, target_type, to_job
+from dueline.store.shapes import JobFilter, JobVersion, NewJob
+from dueline.store.sqlite.part import Part, pack, queries, tag_pattern, wrap_tags
+from dueline.store.sqlite.session import Session
+
+_SQL = queries("jobs")
+_LAST_ID = b"\xff" * 16
+
+
+class JobPart(Part):
+    async def create_jobs(self, jobs: Sequence[NewJob]) -> list[Job | None]:
+        return await self._database.write(_create_jobs, jobs)
+
+    async def job(self, tenant: str, job_id: JobId) -> Job | None:
+        return await self._database.read(_job, tenant, job_id)
+
+    async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        return await self._database.page(_jobs_page, match, before, limit)
+
+    async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
+        return await self._database.read(_job_versions, keys)
+
+
+def _create_jobs(session: Session, jobs: Sequence[NewJob]) -> list[Job | None]:
+    created_ms: dict[bytes, int] = dict(session.rows(_SQL["create"], pack([_job_row(job) for job in jobs])))
+    created = [_created(job, created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
+    plans = [
+        (job.id.hex(), shard_of(job.id), job.version, job.next_ms, job.next_ms)
+        for job in created
+        if job is not None and job.next_ms is not None
+    ]
+    session.rows(_SQL["replan"], pack(plans))
+    if plans:
+        session.wake("plans")
+    return created
+
+
+def _job(session: Session, tenant: str, job_id: JobId) -> Job | None:
+    rows = session.rows(_SQL["get"], tenant, job_id)
+    return to_job(rows[0]) if rows else None
+
+
+def _jobs_page(session: Session, match: JobFilter, before: JobId | None, limit: int) -> list[Job]:
+    rows = session.rows(
+        _SQL["page"],
+        match.tenant,
+        before or _LAST_ID,
+        match.state,
+        match.queue,
+        tag_pattern(match.tag),
+        match.target_type,
+        match.name_prefix,
+        limit,
+    )
+    return [to_job(row) for row in rows]
+
+
+def _job_versions(session: Session, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
+    rows = session.rows(_SQL["versions"], pack([(job_id.hex(), version) for job_id, version in keys]))
+    return [JobVersion(JobId(row[0]), row[1], row[2], decode_definition(row[3])) for row in rows]
+
+
+def _job_row(job: NewJob) -> tuple[str, ...]:
+    definition = job.definition
+    return (
+        job.id.hex(),
+        job.tenant,
+        definition.name,
+        definition.queue,
+        definition.region,
+        target_type(definition),
+        wrap_tags(definition.tags),
+        encode_definition(definition),
+    )
+
+
+def _created(job: NewJob, created_ms: int) -> Job:
+    return Job(
+        id=job.id,
+        tenant=job.tenant,
+        state=JobState.ACTIVE,
+        version=1,
+        definition=job.definition,
+        next_ms=job.next_ms,
+        pause_note=None,
+        created_ms=created_ms,
+        updated_ms=created_ms,
+    )

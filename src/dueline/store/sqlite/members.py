@@ -1,0 +1,72 @@
+"""Processes on SQLite. All of them are parts of the one process that owns the file."""
+
+from __future__ import annotations
+
+from dueline.domain.errors import LeaseLost
+from dueline.domain.ids import BootId
+from dueline.store.shapes import NewNode, Node, Role
+from dueline.store.sqlite.part import Part, queries
+from dueline.store.sqlite.session import Session
+
+_SQL = queries("members")
+
+
+class MemberPart(Part):
+    async def register(self, node: NewNode, *, lease_s: float) -> None:
+        await self._database.write(_register, node, int(lease_s * 1000))
+
+    async def beat(self, boot_id: BootId, *, lease_s: float) -> int:
+        """A beat is a write like any other, and waits for at most the group that is being committed."""
+        return await self._database.write(_beat, boot_id, int(lease_s * 1000))
+
+    async def drain(self, boot_id: BootId) -> None:
+        await self._database.write(_drain, boot_id)
+
+    async def leave(self, boot_id: BootId) -> None:
+        await self._database.write(_leave, boot_id)
+
+    async def bury(self, boot_id: BootId) -> bool:
+        return await self._database.write(_bury, boot_id)
+
+    async def nodes(self) -> list[Node]:
+        return await self._database.read(_nodes)
+
+
+def _register(session: Session, node: NewNode, lease_ms: int) -> None:
+    session.rows(_SQL["register"], node.boot_id, node.role, node.host, node.pid, node.version, lease_ms)
+
+
+def _beat(session: Session, boot_id: BootId, lease_ms: int) -> int:
+    now_ms: int | None = session.value(_SQL["beat"], boot_id, lease_ms)
+    if now_ms is None:
+        raise LeaseLost(f"{boot_id} was declared dead")
+    return now_ms
+
+
+def _drain(session: Session, boot_id: BootId) -> None:
+    session.rows(_SQL["drain"], boot_id)
+
+
+def _leave(session: Session, boot_id: BootId) -> None:
+    session.rows(_SQL["leave"], boot_id)
+
+
+def _bury(session: Session, boot_id: BootId) -> bool:
+    return bool(session.rows(_SQL["bury"], boot_id))
+
+
+def _nodes(session: Session) -> list[Node]:
+    return [
+        Node(
+            boot_id=BootId(row[0]),
+            role=Role(row[1]),
+            host=row[2],
+            pid=row[3],
+            version=row[4],
+            beat=row[5],
+            started_ms=row[6],
+            expired=bool(row[7]),
+            draining=bool(row[8]),
+        )
+        for row in session.rows(_SQL["list"])
+    ]

@@ -1,0 +1,78 @@
+"""What the parts of the SQLite store share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from dueline.store.queries import load_queries
+from dueline.store.records import TAG_SEPARATOR, join_tags
+from dueline.store.shapes import NewRun
+from dueline.store.sqlite.database import Database
+
+_encoder = msgspec.json.Encoder()
+
+
+class Part:
+    """One noun's moves. Statements come from `queries/NOUN.sql`. A public method hands a function of the same name to a lane."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
+def queries(noun: str) -> dict[str, str]:
+    return load_queries("sqlite", noun)
+
+
+def pack(rows: list[Any]) -> str:
+    """A batch as one argument, for `jsonb_each`; ids in it are hexadecimal.
+
+    One statement for many rows is faster than many statements, and it does not have to win back the interpreter for every row while
+    the event loop is busy.
+    """
+    return _encoder.encode(rows).decode()
+
+
+def pack_ids(ids: Iterable[bytes]) -> str:
+    return pack([one.hex() for one in ids])
+
+
+def run_row(run: NewRun) -> tuple[Any, ...]:
+    """A run in the order of `enqueue` and `fire`."""
+    return (
+        run.id.hex(),
+        _hex(run.job_id),
+        run.version,
+        run.tenant,
+        run.kind,
+        run.queue,
+        run.priority,
+        run.rank,
+        run.region,
+        int(run.exclusive),
+        run.timeout_ms,
+        run.scheduled_ms,
+        run.due_ms,
+        wrap_tags(run.tags),
+        _hex(run.parent_id),
+        run.spec,
+    )
+
+
+def wrap_tags(tags: Sequence[str]) -> str:
+    """Tags as a row keeps them: a separator before, between and after, so that `wrap_tags([tag])` is found in it exactly."""
+    return f"{TAG_SEPARATOR}{join_tags(tags)}{TAG_SEPARATOR}" if tags else ""
+
+
+def unwrap_tags(text: str) -> tuple[str, ...]:
+    return tuple(text[1:-1].split(TAG_SEPARATOR)) if text else ()
+
+
+def tag_pattern(tag: str | None) -> str | None:
+    return None if tag is None else wrap_tags([tag])
+
+
+def _hex(identifier: bytes | None) -> str | None:
+    return None if identifier is None else identifier.hex()

@@ -1,0 +1,46 @@
+"""Reads on SQLite."""
+
+from __future__ import annotations
+
+from dueline.domain.ids import RunId, first_id_at
+from dueline.domain.run import Run
+from dueline.store.records import to_run
+from dueline.store.shapes import RunFilter
+from dueline.store.sqlite.part import Part, queries, tag_pattern, unwrap_tags
+from dueline.store.sqlite.session import Session
+
+_SQL = queries("reads")
+_FIRST_ID = bytes(16)
+_LAST_ID = b"\xff" * 16
+
+
+class ReadPart(Part):
+    async def now_ms(self) -> int:
+        return await self._database.read(_now_ms)
+
+    async def run(self, tenant: str, run_id: RunId) -> Run | None:
+        return await self._database.read(_run, tenant, run_id)
+
+    async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
+        return await self._database.page(_runs_page, match, before, limit)
+
+
+def _now_ms(session: Session) -> int:
+    now_ms: int = session.value(_SQL["clock"])
+    return now_ms
+
+
+def _run(session: Session, tenant: str, run_id: RunId) -> Run | None:
+    rows = session.rows(_SQL["run"], tenant, run_id)
+    return to_run(rows[0], unwrap_tags(rows[0][8])) if rows else None
+
+
+def _runs_page(session: Session, match: RunFilter, before: RunId | None, limit: int) -> list[Run]:
+    low = _FIRST_ID if match.from_ms is None else first_id_at(match.from_ms)
+    high = _LAST_ID if match.to_ms is None else first_id_at(match.to_ms)
+    args = (match.tenant, low, min(high, before or _LAST_ID), match.state, match.kind, tag_pattern(match.tag), limit)
+    if match.job_id is None:
+        rows = session.rows(_SQL["runs_page"], *args)
+    else:
+        rows = session.rows(_SQL["runs_page_of_job"], *args, match.job_id)
+    return [to_run(row, unwrap_tags(row[8])) for row in rows]

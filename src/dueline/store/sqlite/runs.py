@@ -1,0 +1,151 @@
+"""Runs on SQLite: from ready to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any
+
+from dueline.domain import limits
+from dueline.domain.ids import BootId, RunId
+from dueline.domain.states import RunKind, RunState
+from dueline.store.shapes import Blocked, Claim, Claimed, Confirmed, Finish, NewRun, Promoted, Retry
+from dueline.store.sqlite.part import Part, pack, queries, run_row
+from dueline.store.sqlite.places import end_runs, leave_places, vacate
+from dueline.store.sqlite.session import Session
+
+_SQL = queries("runs")
+_KINDS = {kind.value: kind for kind in RunKind}
+_RANK_AND_ID = itemgetter(13, 0)
+
+
+class RunPart(Part):
+    async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
+        return await self._database.write(_enqueue, runs)
+
+    async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
+        return await self._database.write(_promote, ahead_ms, limit)
+
+    async def claim(self, worker: BootId, queue: str, *, ahead_ms: int, limit: int) -> Claimed:
+        return await self._database.write(_claim, worker, queue, ahead_ms, limit)
+
+    async def claims_of(self, worker: BootId) -> list[Claim]:
+        """Asked in the order of the writes, so that a claim whose caller gave up waiting is seen."""
+        return await self._database.write(_claims_of, worker)
+
+    async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
+        """Asked in the order of the writes. Where no place is taken, nothing is written, and nobody waits for the disk."""
+        return await self._database.write(_confirm, claims)
+
+    async def release(self, claims: Sequence[Claim]) -> set[RunId]:
+        return await self._database.write(_release, claims)
+
+    async def finish(self, finishes: Sequence[Finish]) -> set[RunId]:
+        return await self._database.write(_finish, finishes)
+
+    async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
+        return await self._database.write(_retry, retries)
+
+    async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
+        return await self._database.write(_hold_blocked, blocked)
+
+    async def skip_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
+        return await self._database.write(_skip_blocked, blocked, reason)
+
+    async def queues(self) -> list[str]:
+        return await self._database.read(_queues)
+
+
+def _enqueue(session: Session, runs: Sequence[NewRun]) -> set[RunId]:
+    rows = session.rows(_SQL["enqueue"], pack([run_row(run) for run in runs]), limits.AHEAD_MS)
+    for queue, state in {row[1:] for row in rows}:
+        session.wake(f"ready/{queue}" if state == RunState.READY else "waiting")
+    return {row[0] for row in rows}
+
+
+def _promote(session: Session, ahead_ms: int, limit: int) -> Promoted:
+    rows = session.rows(_SQL["promote"], ahead_ms, limit)
+    queues_woken = frozenset(row[0] for row in rows)
+    session.wake(*(f"ready/{queue}" for queue in queues_woken))
+    return Promoted(len(rows), queues_woken, session.value(_SQL["next_waiting"]))
+
+
+def _claim(session: Session, worker: BootId, queue: str, ahead_ms: int, limit: int) -> Claimed:
+    """Three statements that pick the same runs: nobody writes between them, and the moment is one."""
+    args = (worker, queue, ahead_ms, limit)
+    session.rows(_SQL["claim_place"], *args)
+    blocked = [Blocked(*row) for row in session.rows(_SQL["claim_blocked"], *args)]
+    rows = session.rows(_SQL["claim"], *args)
+    rows.sort(key=_RANK_AND_ID)
+    return Claimed([_to_claim(row) for row in rows], blocked)
+
+
+def _claims_of(session: Session, worker: BootId) -> list[Claim]:
+    return [_to_claim(row) for row in session.rows(_SQL["claims_of"], worker)]
+
+
+def _confirm(session: Session, claims: Sequence[Claim]) -> Confirmed:
+    shared = [claim for claim in claims if not claim.exclusive]
+    exclusive = [claim for claim in claims if claim.exclusive]
+    confirmed = Confirmed({row[0] for row in session.rows(_SQL["confirm"], _pack_claims(shared))}, [])
+    if exclusive:
+        asked = _pack_claims(exclusive)
+        session.rows(_SQL["confirm_place"], asked)
+        for run_id, token, job_id, version, placed, held in session.rows(_SQL["confirm_exclusive"], asked):
+            if placed:
+                confirmed.run_ids.add(run_id)
+            else:
+                confirmed.blocked.append(Blocked(run_id, token, job_id, version, held))
+    return confirmed
+
+
+def _release(session: Session, claims: Sequence[Claim]) -> set[RunId]:
+    rows = session.rows(_SQL["release"], _pack_claims(claims))
+    # A run that was tried before keeps its place; one that was not is as if it had never been claimed.
+    vacate(session, [(run_id, job_id) for run_id, job_id, attempt, _ in rows if attempt == 0])
+    session.wake(*{f"ready/{row[3]}" for row in rows})
+    return {row[0] for row in rows}
+
+
+def _finish(session: Session, finishes: Sequence[Finish]) -> set[RunId]:
+    ends = [
+        (end.run_id.hex(), end.token, end.state, end.started_ms, end.finished_ms, end.attempt, end.reason)
+        for end in finishes
+    ]
+    rows = session.rows(_SQL["finish"], pack(ends))
+    end_runs(session, [row[0] for row in rows])
+    exclusive = {end.run_id for end in finishes if end.exclusive}
+    if exclusive:
+        leave_places(session, [row for row in rows if row[0] in exclusive])
+    return {row[0] for row in rows}
+
+
+def _retry(session: Session, retries: Sequence[Retry]) -> set[RunId]:
+    ends = [(end.run_id.hex(), end.token, end.due_ms, end.attempt) for end in retries]
+    rows = session.rows(_SQL["retry"], pack(ends))
+    if rows:
+        session.wake("waiting")
+    return {row[0] for row in rows}
+
+
+def _hold_blocked(session: Session, blocked: Sequence[Blocked]) -> set[RunId]:
+    return {row[0] for row in session.rows(_SQL["hold_blocked"], _pack_claims(blocked))}
+
+
+def _skip_blocked(session: Session, blocked: Sequence[Blocked], reason: str) -> set[RunId]:
+    rows = session.rows(_SQL["skip_blocked"], _pack_claims(blocked), reason)
+    end_runs(session, [row[0] for row in rows])
+    return {row[0] for row in rows}
+
+
+def _queues(session: Session) -> list[str]:
+    return [row[0] for row in session.rows(_SQL["queues"])]
+
+
+def _pack_claims(claims: Sequence[Claim | Blocked]) -> str:
+    return pack([(claim.run_id.hex(), claim.token) for claim in claims])
+
+
+def _to_claim(row: Any) -> Claim:
+    fields = (*row[:5], _KINDS[row[5]], *row[6:11], bool(row[11]), row[12])
+    return Claim(*fields)

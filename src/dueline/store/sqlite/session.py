@@ -1,0 +1,107 @@
+"""One connection, as the moves see it: statements in, rows out, one moment at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+from dueline.domain.errors import SchemaRefused, StoreUnavailable
+from dueline.runtime.clock import Clock
+
+MEMORY = ":memory:"
+_BUSY_MS = 5_000
+"""The file is ours alone; only somebody with a database tool in hand can make us wait."""
+_STATEMENTS_CACHED = 200
+"""More than there are statements: each is compiled once a connection."""
+
+_DAMAGED = (apsw.NotADBError, apsw.CorruptError)
+_UNAVAILABLE = (
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.ConnectionClosedError,
+    apsw.FullError,
+    apsw.InterruptError,
+    apsw.IOError,
+    apsw.LockedError,
+    apsw.NoLFSError,
+    apsw.NoMemError,
+    apsw.PermissionsError,
+    apsw.ProtocolError,
+    apsw.ReadOnlyError,
+)
+
+
+class Session:
+    """A connection with its clock. All statements of one move see the moment at which it began, by the function `now_ms()`."""
+
+    def __init__(self, path: str, clock: Clock) -> None:
+        self._clock = clock
+        self.now_ms = 0
+        self.topics: set[str] = set()
+        self._connection = apsw.Connection(path, statementcachesize=_STATEMENTS_CACHED)
+        self._connection.set_busy_timeout(_BUSY_MS)
+        # Plans do not depend on arguments. Without this, statements over partial indexes are compiled anew for every set of arguments.
+        self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        self._connection.create_scalar_function("now_ms", self._moment, 0, deterministic=True)
+        self.begin_move()
+
+    def begin_move(self) -> None:
+        """Read the clock for the move that follows, and forget the topics of the one before."""
+        self.now_ms = self._clock.wall_ms()
+        self.topics = set()
+
+    def rows(self, sql: str, *args: Any) -> list[Any]:
+        """Run a statement to its end."""
+        return self._connection.execute(sql, args).fetchall()
+
+    def value(self, sql: str, *args: Any) -> Any:
+        """The first column of the first row, or None."""
+        rows = self.rows(sql, *args)
+        return rows[0][0] if rows else None
+
+    def wake(self, *topics: str) -> None:
+        """Have listeners told, once this move is committed."""
+        self.topics.update(topics)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._connection.in_transaction
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _moment(self, *_args: Any) -> int:
+        return self.now_ms
+
+
+def set_up_writer(session: Session, path: str) -> None:
+    """Make every commit durable before it is reported: a power cut loses nothing that a caller was told."""
+    mode = session.value("PRAGMA journal_mode = WAL")
+    if mode != "wal" and path != MEMORY:
+        raise StoreUnavailable(f"SQLite: {path} lies where write-ahead logging does not work; use a local disk")
+    session.rows("PRAGMA synchronous = FULL")
+    # 16 MB of log between checkpoints: pages that change often are copied back once, not every few commits.
+    session.rows("PRAGMA wal_autocheckpoint = 4000")
+    session.rows("PRAGMA journal_size_limit = 67108864")
+    session.rows("PRAGMA cache_size = -32768")
+    session.rows("PRAGMA temp_store = MEMORY")
+
+
+def set_up_reader(session: Session) -> None:
+    session.rows("PRAGMA query_only = ON")
+    session.rows("PRAGMA cache_size = -16384")
+    session.rows("PRAGMA temp_store = MEMORY")
+
+
+def explain(error: Exception) -> Exception:
+    """The error that a caller can do something about, for one that SQLite gave."""
+    if isinstance(error, _DAMAGED):
+        refused = SchemaRefused(f"the file is damaged, or not an SQLite database: {error}")
+        refused.__cause__ = error
+        return refused
+    if isinstance(error, _UNAVAILABLE):
+        unavailable = StoreUnavailable(f"SQLite: {error}")
+        unavailable.__cause__ = error
+        return unavailable
+    return error

@@ -1,0 +1,156 @@
+"""Processes are killed and paused in the middle of ten thousand jobs; the target's own log is the witness."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from dueline.domain.ids import job_text, new_job_id, parse_job_id, run_text
+from dueline.domain.instants import parse_instant
+from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget
+from dueline.domain.run import OutcomeKind, Run
+from dueline.domain.schedule import At
+from dueline.domain.states import RunState
+from dueline.runtime.chance import SystemChance
+from dueline.runtime.clock import SystemClock
+from dueline.store.opening import make_store
+from dueline.store.protocol import Store
+from dueline.store.shapes import NewJob, RunFilter
+from tests.support.dueline import DuelineProcess, Witness, processes, witness
+
+JOBS = 10_000
+SPREAD_S = 10.0
+LEAD_S = 5.0
+PAUSE_S = 11.0
+"""Past the lease, and past the time others need to see it."""
+DRAIN_S_MAX = 60.0
+EARLY_S = 0.005
+
+
+async def create_jobs(store: Store, url: str) -> int:
+    """One-time jobs, evenly due within ten seconds, each call taking a moment; answers when the first is due."""
+    chance = SystemChance()
+    first_ms = await store.now_ms() + int(LEAD_S * 1000)
+    jobs = []
+    for number in range(JOBS):
+        due_ms = first_ms + int(number * SPREAD_S * 1000 / JOBS)
+        job_id = new_job_id(first_ms, chance.entropy())
+        definition = Definition(
+            name=job_text(job_id), execution=Execution(target=HttpTarget(url=f"{url}/slow/0.2")), schedule=At(due_ms)
+        )
+        jobs.append(NewJob(id=job_id, tenant=DEFAULT_TENANT, definition=definition, next_ms=due_ms))
+    for start in range(0, JOBS, 1000):
+        assert None not in await store.create_jobs(jobs[start : start + 1000])
+    return first_ms
+
+
+async def read_runs(store: Store) -> list[Run]:
+    """Every run there is, page by page."""
+    runs: list[Run] = []
+    while True:
+        page = await store.runs_page(RunFilter(tenant=DEFAULT_TENANT), before=runs[-1].id if runs else None, limit=500)
+        if not page:
+            return runs
+        runs += page
+
+
+async def wait_until_done(store: Store) -> list[Run]:
+    deadline = time.monotonic() + DRAIN_S_MAX
+    while True:
+        runs = await read_runs(store)
+        if len(runs) >= JOBS and all(run.state is RunState.SUCCEEDED for run in runs):
+            return runs
+        assert time.monotonic() < deadline, [run for run in runs if run.state is not RunState.SUCCEEDED][:5]
+        await asyncio.sleep(0.5)
+
+
+def check(runs: list[Run], target: Witness, *, lost_max: int) -> None:
+    """Every job ran, none was scheduled twice, duplicates are explained, nothing was early, tokens only grew."""
+    assert len(runs) == JOBS
+    assert len({run.job_id for run in runs}) == JOBS
+    hits = target.hits_per_run()
+    assert hits.keys() == {run_text(run.id) for run in runs}
+    lost_total = 0
+    for run in runs:
+        lost = sum(attempt.outcome.kind is OutcomeKind.LOST for attempt in run.attempts)
+        lost_total += lost
+        assert hits[run_text(run.id)] <= 1 + lost, run
+        assert len(run.attempts) == 1 + lost, run
+        tokens = [attempt.token for attempt in run.attempts]
+        assert tokens == sorted(set(tokens)), run
+    assert lost_total <= lost_max
+    for hit in target.hits():
+        parse_job_id(hit["dueline-job"])
+        assert hit["t"] >= parse_instant(hit["dueline-scheduled-at"], field="hit") / 1000 - EARLY_S
+    deliveries = [(hit["dueline-run"], hit["dueline-token"]) for hit in target.hits()]
+    assert len(deliveries) == len(set(deliveries)), "one hit per run and token"
+
+
+async def test_killed_and_paused_processes_lose_nothing_on_postgres(postgres_dsn: str, tmp_path: Path) -> None:
+    store = make_store(postgres_dsn, SystemClock())
+    await store.open()
+    with witness(tmp_path) as target, processes() as fleet:
+
+        def start(role: str, number: int) -> DuelineProcess:
+            process = DuelineProcess(tmp_path, f"{role}-{number}", role, db=postgres_dsn)
+            fleet.append(process)
+            return process
+
+        schedulers = [start("scheduler", 1), start("scheduler", 2)]
+        workers = [start("worker", 1), start("worker", 2)]
+        for process in fleet:
+            process.wait_until_running()
+        first_ms = await create_jobs(store, target.url)
+        await asyncio.sleep((first_ms - await store.now_ms()) / 1000 + SPREAD_S * 0.3)
+        for process in (schedulers[0], workers[0]):
+            process.kill()
+        for process in (schedulers[1], workers[1]):
+            process.pause()
+        start("scheduler", 3)
+        start("worker", 3)
+        await asyncio.sleep(PAUSE_S)
+        for process in (schedulers[1], workers[1]):
+            process.resume()
+        runs = await wait_until_done(store)
+        await asyncio.sleep(2)
+        refused = sum(process.counted("results refused") + process.counted("firings refused") for process in fleet)
+        assert refused > 0, "somebody must have tried to write with an old token or epoch"
+        assert workers[1].counted("declared dead by others; starting again") == 1
+        assert schedulers[1].counted("declared dead by others; starting again") == 1
+        for process in (schedulers[1], workers[1], *fleet[4:]):
+            assert process.stop() == 0
+        check(runs, target, lost_max=4_000)
+        assert await store.nodes() == []
+    await store.close()
+
+
+async def test_a_killed_and_a_paused_server_lose_nothing_on_sqlite(tmp_path: Path) -> None:
+    path = tmp_path / "dueline.db"
+    store = make_store(str(path), SystemClock())
+    await store.open()
+    await store.migrate()
+    with witness(tmp_path) as target, processes() as fleet:
+        first_ms = await create_jobs(store, target.url)
+        await store.close()
+
+        def start(number: int) -> DuelineProcess:
+            process = DuelineProcess(tmp_path, f"serve-{number}", "serve", "--port", "0", db=str(path))
+            fleet.append(process)
+            process.wait_until_running()
+            return process
+
+        doomed = start(1)
+        await asyncio.sleep(max(0.0, first_ms / 1000 - SystemClock().wall_ms() / 1000) + SPREAD_S * 0.3)
+        doomed.kill()
+        heir = start(2)
+        await asyncio.sleep(1.0)
+        heir.pause()
+        await asyncio.sleep(PAUSE_S)
+        heir.resume()
+        await asyncio.sleep(SPREAD_S)
+        assert heir.stop() == 0
+        await store.open()
+        runs = await wait_until_done(store)
+        check(runs, target, lost_max=4_000)
+        await store.close()

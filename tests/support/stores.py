@@ -1,0 +1,376 @@
+"""A store with a clock that moves when told to, and the words in which tests tell their stories about stores.
+
+`a_…` makes something to hand to a store; the other functions hand it over and assert that it was taken.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import msgspec
+
+from dueline.domain import limits
+from dueline.domain.ids import BootId, JobId, RunId, new_job_id, new_run_id, occurrence_run_id
+from dueline.domain.job import Definition, Execution, HttpTarget, Job, Target
+from dueline.domain.overlap import Overlap
+from dueline.domain.run import Attempt, Outcome, OutcomeKind, Run
+from dueline.domain.schedule import Every
+from dueline.domain.sharding import shard_of
+from dueline.domain.states import RunKind, RunState
+from dueline.runtime.clock import ManualClock
+from dueline.store.postgres.store import PostgresStore
+from dueline.store.protocol import Store
+from dueline.store.shapes import (
+    Claim,
+    DecideChange,
+    Finish,
+    Firing,
+    JobChange,
+    JobInHand,
+    NewJob,
+    NewNode,
+    NewRun,
+    Promoted,
+    Reclaim,
+    Retry,
+    Role,
+    Stray,
+)
+from dueline.store.sqlite.store import SqliteStore
+
+START_MS = 1_767_225_600_000
+"""Where every clock begins: the first millisecond of 2026."""
+TENANT = "default"
+QUEUE = "default"
+ALL_SHARDS = range(limits.SHARDS)
+
+_numbers = count(1)
+
+# Kept STABLE, as the real one is: a statement sees one moment.
+_CLOCK = """
+CREATE TABLE IF NOT EXISTS public.dueline_test_clock (ms bigint NOT NULL);
+CREATE OR REPLACE FUNCTION dueline.now_ms() RETURNS bigint
+LANGUAGE sql STABLE PARALLEL SAFE
+AS 'SELECT ms FROM public.dueline_test_clock'
+"""
+
+# Far quicker than a new database for every test, and just as empty.
+_EMPTY = """
+DO $body$
+DECLARE
+    filled regclass;
+BEGIN
+    FOR filled IN
+        SELECT oid FROM pg_class
+        WHERE
+            relnamespace = 'dueline'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+            AND relname NOT IN ('migrations', 'shards')
+    LOOP
+        EXECUTE format('DELETE FROM %s', filled);
+    END LOOP;
+END
+$body$;
+UPDATE dueline.shards SET epoch = 0, owner = NULL;
+DELETE FROM public.dueline_test_clock;
+"""
+
+
+class StoreClock(ABC):
+    """The clock that a store takes for the truth."""
+
+    def __init__(self) -> None:
+        self.now_ms = START_MS
+
+    async def set_ms(self, now_ms: int) -> None:
+        await self._move_to(now_ms)
+        self.now_ms = now_ms
+
+    async def advance(self, seconds: float) -> None:
+        await self.set_ms(self.now_ms + round(seconds * 1000))
+
+    @abstractmethod
+    async def _move_to(self, now_ms: int) -> None: ...
+
+
+class PostgresClock(StoreClock):
+    """The function `dueline.now_ms()`, made to read a table in which the time stands still."""
+
+    def __init__(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
+        super().__init__()
+        self._connection = connection
+
+    async def take_over(self) -> None:
+        """Begin: the clock stands at its start, and the store is empty."""
+        await self._connection.execute(_CLOCK)
+        await self._connection.execute(_EMPTY)
+        await self._connection.execute("INSERT INTO public.dueline_test_clock VALUES ($1)", START_MS)
+
+    async def _move_to(self, now_ms: int) -> None:
+        await self._connection.execute("UPDATE public.dueline_test_clock SET ms = $1", now_ms)
+
+
+class SqliteClock(StoreClock):
+    """The manual clock that the embedded store was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.manual = ManualClock(START_MS)
+
+    async def _move_to(self, now_ms: int) -> None:
+        self.manual.advance((now_ms - self.manual.wall_ms()) / 1000)
+
+
+@dataclass(frozen=True)
+class StoreUnderTest:
+    """An open store with its clock. `tamper` runs a statement behind its back, with unqualified names of tables."""
+
+    dialect: str
+    store: Store
+    clock: StoreClock
+    tamper: Callable[[str], Awaitable[None]]
+
+
+@asynccontextmanager
+async def postgres_under_test(dsn: str, *, migrated: bool = True) -> AsyncIterator[StoreUnderTest]:
+    """The store on a database that nobody else uses, emptied. Without the schema there is no clock to take over."""
+    connection = await asyncpg.connect(dsn, server_settings={"search_path": "dueline"})
+    store = PostgresStore(dsn)
+
+    async def tamper(statement: str) -> None:
+        await connection.execute(statement)
+
+    try:
+        clock = PostgresClock(connection)
+        if migrated:
+            await clock.take_over()
+        await store.open()
+        yield StoreUnderTest("postgres", store, clock, tamper)
+    finally:
+        await store.close()
+        await connection.close()
+
+
+@asynccontextmanager
+async def sqlite_under_test(path: Path, *, migrated: bool = True) -> AsyncIterator[StoreUnderTest]:
+    """The embedded store in a file of the test's own."""
+    clock = SqliteClock()
+    store = SqliteStore(str(path), clock.manual)
+
+    async def tamper(statement: str) -> None:
+        connection = apsw.Connection(str(path))
+        connection.execute(statement)
+        connection.close()
+
+    await store.open()
+    try:
+        if migrated:
+            await store.migrate()
+        yield StoreUnderTest("sqlite", store, clock, tamper)
+    finally:
+        await store.close()
+
+
+def a_definition(name: str = "nightly", *, target: Target | None = None, **fields: Any) -> Definition:
+    fields.setdefault("schedule", Every(period_ms=60_000, anchor_ms=START_MS))
+    fields.setdefault("overlap", Overlap.ALLOW)
+    return Definition(name=name, execution=Execution(target=target or HttpTarget(url="http://target/")), **fields)
+
+
+def a_job(
+    name: str | None = None,
+    *,
+    tenant: str = TENANT,
+    next_ms: int | None = START_MS,
+    shard: int | None = None,
+    **fields: Any,
+) -> NewJob:
+    """A job with a name of its own; younger ones have higher ids. `shard` picks an id that falls there."""
+    job_id = new_job_id(START_MS, _tail())
+    while shard is not None and shard_of(job_id) != shard:
+        job_id = new_job_id(START_MS, _tail())
+    return NewJob(
+        id=job_id, tenant=tenant, definition=a_definition(name or f"job-{next(_numbers)}", **fields), next_ms=next_ms
+    )
+
+
+def a_run(job: Job | None = None, *, due_ms: int = START_MS, **fields: Any) -> NewRun:
+    """A run that somebody asked for: of a job, or ad hoc. Its rank is its due time."""
+    scheduled_ms: int = fields.setdefault("scheduled_ms", due_ms)
+    fields.setdefault("id", new_run_id(scheduled_ms, _tail()))
+    fields.setdefault("tenant", job.tenant if job else TENANT)
+    fields.setdefault("kind", RunKind.MANUAL if job else RunKind.ADHOC)
+    fields.setdefault("spec", None if job else "{}")
+    defaults: dict[str, Any] = {"queue": QUEUE, "priority": 5, "rank": due_ms, "region": ""}
+    defaults |= {"exclusive": False, "timeout_ms": 30_000}
+    return NewRun(
+        job_id=job.id if job else None, version=job.version if job else None, due_ms=due_ms, **(defaults | fields)
+    )
+
+
+def an_occurrence(job: Job, at_ms: int, **fields: Any) -> NewRun:
+    """The one scheduled run of a job at an instant."""
+    run_id = occurrence_run_id(job.id, at_ms, RunKind.SCHEDULED)
+    return a_run(job, due_ms=at_ms, id=run_id, kind=RunKind.SCHEDULED, **fields)
+
+
+def a_firing(job: Job, *, following_ms: int | None, runs: Sequence[NewRun] | None = None) -> Firing:
+    """The occurrence that a job's plan is at, and the move to the following one."""
+    assert job.next_ms is not None
+    due = (an_occurrence(job, job.next_ms),) if runs is None else tuple(runs)
+    return Firing(job.id, shard_of(job.id), job.version, job.next_ms, following_ms, due)
+
+
+def an_attempt(claim: Claim, kind: OutcomeKind = OutcomeKind.SUCCEEDED, **fields: Any) -> Attempt:
+    return Attempt(
+        attempt=claim.attempt,
+        token=claim.token,
+        worker="w1",
+        claimed_ms=claim.claimed_ms,
+        started_ms=claim.claimed_ms,
+        finished_ms=claim.claimed_ms + 5,
+        outcome=Outcome(kind=kind, **fields),
+    )
+
+
+def a_finish(claim: Claim, state: RunState = RunState.SUCCEEDED, *, reason: str | None = None) -> Finish:
+    attempt = an_attempt(claim)
+    started_ms, finished_ms = attempt.started_ms, attempt.finished_ms
+    return Finish(claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason)
+
+
+def a_retry(claim: Claim, *, due_ms: int) -> Retry:
+    return Retry(claim.run_id, claim.token, due_ms, an_attempt(claim, OutcomeKind.REFUSED, status=503))
+
+
+def a_reclaim(claim: Claim | Stray, state: RunState = RunState.READY, *, lost: bool = True, **fields: Any) -> Reclaim:
+    """Taking a claimed run away, with a record that says its worker was lost."""
+    attempt = Attempt(
+        attempt=claim.attempt,
+        token=claim.token,
+        worker="w1",
+        claimed_ms=claim.claimed_ms,
+        finished_ms=claim.claimed_ms,
+        outcome=Outcome(kind=OutcomeKind.LOST),
+    )
+    return Reclaim(
+        run_id=claim.run_id,
+        token=claim.token,
+        state=state,
+        lost=lost,
+        due_ms=fields.get("due_ms"),
+        exclusive=claim.exclusive,
+        reason=fields.get("reason"),
+        attempt=attempt,
+    )
+
+
+def stale(claim: Claim) -> Claim:
+    """The same claim, one token too old."""
+    return msgspec.structs.replace(claim, token=claim.token - 1)
+
+
+def changing(**fields: Any) -> DecideChange:
+    """A change of the named fields alone. A callable is asked, with the job in hand, for its value."""
+
+    def decide(hand: JobInHand) -> JobChange:
+        decided = {name: value(hand) if callable(value) else value for name, value in fields.items()}
+        kept: dict[str, Any] = {"state": hand.job.state, "definition": hand.job.definition, "next_ms": hand.job.next_ms}
+        return JobChange(**(kept | decided))
+
+    return decide
+
+
+async def create(store: Store, job: NewJob | None = None) -> Job:
+    (created,) = await store.create_jobs([job or a_job()])
+    assert created is not None
+    return created
+
+
+async def register(
+    store: Store, name: str = "w1", *, role: Role = Role.WORKER, lease_s: float = limits.LEASE_S
+) -> BootId:
+    boot_id = BootId(name)
+    await store.register(NewNode(boot_id=boot_id, role=role, host="here", pid=1, version="1"), lease_s=lease_s)
+    return boot_id
+
+
+async def take_all(store: Store, owner: BootId) -> dict[int, int]:
+    """Take every shard that is free; answers their epochs."""
+    return await store.take_shards(owner, {lease.shard: lease.epoch for lease in await store.shards()})
+
+
+async def epochs_of(store: Store) -> dict[int, int]:
+    return {lease.shard: lease.epoch for lease in await store.shards()}
+
+
+async def fire_one(store: Store, job: Job, *, following_ms: int | None = START_MS + 60_000, **fields: Any) -> RunId:
+    """Fire the occurrence that a job's plan is at, with the epochs of the moment."""
+    assert job.next_ms is not None
+    run = an_occurrence(job, job.next_ms, **fields)
+    firing = a_firing(job, following_ms=following_ms, runs=[run])
+    assert await store.fire([firing], await epochs_of(store)) == {job.id}
+    return run.id
+
+
+async def enqueue(store: Store, *runs: NewRun) -> list[RunId]:
+    assert await store.enqueue(runs) == {run.id for run in runs}
+    return [run.id for run in runs]
+
+
+async def claim(
+    store: Store, worker: BootId, *, queue: str = QUEUE, ahead_ms: int = 0, limit: int = 100
+) -> list[Claim]:
+    """What a worker gets from a queue in which nothing is blocked."""
+    claimed = await store.claim(worker, queue, ahead_ms=ahead_ms, limit=limit)
+    assert claimed.blocked == []
+    return claimed.claims
+
+
+async def claim_one(store: Store, worker: BootId, *, queue: str = QUEUE, ahead_ms: int = 0) -> Claim:
+    (only,) = await claim(store, worker, queue=queue, ahead_ms=ahead_ms)
+    return only
+
+
+async def run_and_claim(store: Store, *runs: NewRun, worker: str = "w1") -> list[Claim]:
+    """Register a worker, and have it claim these runs."""
+    await enqueue(store, *(runs or (a_run(),)))
+    return await claim(store, await register(store, worker))
+
+
+async def confirm(store: Store, *claims: Claim) -> set[RunId]:
+    """Those that may start; none of the others may be blocked."""
+    confirmed = await store.confirm(claims)
+    assert confirmed.blocked == []
+    return confirmed.run_ids
+
+
+async def promote(store: Store, *, ahead_ms: int = 0, limit: int = 100) -> Promoted:
+    return await store.promote(ahead_ms=ahead_ms, limit=limit)
+
+
+async def the_job(store: Store, job_id: JobId) -> Job:
+    job = await store.job(TENANT, job_id)
+    assert job is not None
+    return job
+
+
+async def the_run(store: Store, run_id: RunId) -> Run:
+    run = await store.run(TENANT, run_id)
+    assert run is not None
+    return run
+
+
+async def states_of(store: Store, run_ids: Collection[RunId]) -> list[RunState]:
+    return [(await the_run(store, run_id)).state for run_id in run_ids]
+
+
+def _tail() -> bytes:
+    return next(_numbers).to_bytes(10, "big")
