@@ -349,7 +349,7 @@ async def confirm(store: Store, *claims: Claim) -> set[RunId]:
     """Those that may start; none of the others may be blocked."""
     confirmed = await store.confirm(claims)
     assert confirmed.blocked == []
-    return confirmed.run_ids
+    return set(confirmed.tokens)
 
 
 async def promote(store: Store, *, ahead_ms: int = 0, limit: int = 100) -> Promoted:

@@ -72,7 +72,7 @@ def edit(hand: JobInHand, definition: Definition, *, expected_version: int | Non
     next_ms = _undecided_ms(hand)
     if definition.schedule != job.definition.schedule and (next_ms is None or next_ms > hand.now_ms):
         next_ms = first_occurrence(definition.schedule, now_ms=hand.now_ms)
-    state = job.state
+    state = _state(hand)
     if state in (JobState.ACTIVE, JobState.FINISHED):
         exhausted = definition.schedule is not None and next_ms is None
         state = JobState.FINISHED if exhausted else JobState.ACTIVE
@@ -88,7 +88,7 @@ def edit(hand: JobInHand, definition: Definition, *, expected_version: int | Non
 def pause(hand: JobInHand, *, note: str | None) -> JobChange:
     """Stop planning and starting. Runs under way end by themselves; runs that wait are held."""
     job = hand.job
-    if job.state not in (JobState.ACTIVE, JobState.PAUSED):
+    if _state(hand) not in (JobState.ACTIVE, JobState.PAUSED):
         raise Conflict(f"a {job.state} job cannot be paused")
     planned = _planned_ahead(hand)
     waiting = [run for run in hand.runs if run not in planned and run.state in _HOLDABLE]
@@ -139,6 +139,11 @@ def check_version(job: Job, expected_version: int | None) -> None:
 
 
 _HOLDABLE = frozenset({RunState.READY, RunState.RETRYING, RunState.SCHEDULED})
+
+
+def _state(hand: JobInHand) -> JobState:
+    """The job's state, once the runs planned ahead are taken back: a schedule that is exhausted by them is not."""
+    return JobState.ACTIVE if hand.job.state is JobState.FINISHED and _planned_ahead(hand) else hand.job.state
 
 
 def _planned_ahead(hand: JobInHand) -> list[LiveRun]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from dueline.domain.errors import Invalid
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+# The standard library reads more than RFC 3339: weeks, any letter for the T, a NUL after the Z.
+_SHAPE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 
 INSTANT_MS_MAX = 253_402_300_799_999
 """The last millisecond of the year 9999, where calendars end."""
@@ -30,6 +33,8 @@ def from_datetime(moment: datetime) -> int:
 def parse_instant(text: str, *, field: str) -> int:
     """Read RFC 3339. A time without an offset is refused: it would mean something else on every machine."""
     try:
+        if not _SHAPE.fullmatch(text):
+            raise ValueError
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise Invalid((field, f"{text!r} is not an RFC 3339 time such as 2026-03-29T01:30:00Z")) from None

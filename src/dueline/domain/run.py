@@ -10,6 +10,18 @@ from dueline.domain.ids import JobId, RunId
 from dueline.domain.states import RunKind, RunState
 
 
+_CLAIMS_PER_GENERATION = 1 << 20
+
+
+def first_token(generation: int) -> int:
+    """Where the tokens of a scheduled run begin.
+
+    A change of a job takes back runs whose time has not come, claimed or not; the same run may be written again. Every change is a
+    new generation, far above all tokens of the one before, so that a claim on the old run never fits the new one.
+    """
+    return generation * _CLAIMS_PER_GENERATION
+
+
 class OutcomeKind(StrEnum):
     """How an attempt ended."""
 

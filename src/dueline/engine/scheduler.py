@@ -14,6 +14,7 @@ from dueline.domain.firetimes import compile_schedule
 from dueline.domain.ids import occurrence_run_id
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import plan
+from dueline.domain.run import first_token
 from dueline.domain.states import RunKind
 from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
@@ -49,7 +50,10 @@ class Scheduler:
         self._full_after_ms = 0
 
     async def step(self) -> float:
-        """One page of due plans. Without a trusted lease it does nothing: another may be firing already."""
+        """One page of due plans, at once followed by the next until none is left.
+
+        Without a trusted lease it does nothing: another may be firing already.
+        """
         if not self._membership.trusted or not self._shards.epochs:
             return limits.POLL_S
         epochs = dict(self._shards.epochs)
@@ -59,9 +63,8 @@ class Scheduler:
         until_ms = now_ms + limits.AHEAD_MS
         due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.FIRE_BATCH)
         if due:
-            await self._fire(due, epochs, now_ms=now_ms, until_ms=until_ms)
-        if len(due) == limits.FIRE_BATCH:
-            return 0.0
+            fired = await self._fire(due, epochs, now_ms=now_ms, until_ms=until_ms)
+            return 0.0 if fired else limits.POLL_S
         self._scanned_ms = now_ms
         if full:
             self._full_after_ms = now_ms + int(_FULL_SCANS_S * 1000)
@@ -71,7 +74,7 @@ class Scheduler:
         """Shards were taken: what their last owner left behind may be overdue by any time."""
         self._full_after_ms = 0
 
-    async def _fire(self, due: Sequence[DuePlan], epochs: dict[int, int], *, now_ms: int, until_ms: int) -> None:
+    async def _fire(self, due: Sequence[DuePlan], epochs: dict[int, int], *, now_ms: int, until_ms: int) -> int:
         versions = await self._definitions.load({(plan.job_id, plan.version) for plan in due})
         firings = []
         for planned in due:
@@ -81,11 +84,12 @@ class Scheduler:
                 continue
             firings.append(make_firing(planned, version, now_ms=now_ms, until_ms=until_ms))
         if not self._membership.trusted:
-            return
+            return 0
         fired = await self._store.fire(firings, epochs)
         if len(fired) < len(firings):
             # Either the job was changed under our hands, or the shard is no longer ours; the keeper will tell.
             self._fenced(len(firings) - len(fired))
+        return len(fired)
 
 
 def make_firing(planned: DuePlan, version: JobVersion, *, now_ms: int, until_ms: int) -> Firing:
@@ -94,12 +98,15 @@ def make_firing(planned: DuePlan, version: JobVersion, *, now_ms: int, until_ms:
     assert definition.schedule is not None, "a plan stands for a schedule"
     times = compile_schedule(definition.schedule)
     decided = plan(times, definition.misfire, next_ms=planned.next_ms, now_ms=now_ms, until_ms=until_ms)
-    missed = [make_run(version, scheduled_ms, missed=True) for scheduled_ms in decided.missed_ms]
-    on_time = [make_run(version, scheduled_ms, missed=False) for scheduled_ms in decided.on_time_ms]
-    return Firing(planned.job_id, planned.shard, planned.version, planned.next_ms, decided.next_ms, (*missed, *on_time))
+    token = first_token(planned.generation)
+    missed = [make_run(version, at_ms, token=token, missed=True) for at_ms in decided.missed_ms]
+    on_time = [make_run(version, at_ms, token=token, missed=False) for at_ms in decided.on_time_ms]
+    return Firing(
+        planned.job_id, planned.shard, planned.generation, planned.next_ms, decided.next_ms, (*missed, *on_time)
+    )
 
 
-def make_run(version: JobVersion, scheduled_ms: int, *, missed: bool) -> NewRun:
+def make_run(version: JobVersion, scheduled_ms: int, *, token: int, missed: bool) -> NewRun:
     """The run of one occurrence; the same whoever makes it."""
     definition = version.definition
     return NewRun(
@@ -117,4 +124,5 @@ def make_run(version: JobVersion, scheduled_ms: int, *, missed: bool) -> NewRun:
         scheduled_ms=scheduled_ms,
         due_ms=scheduled_ms,
         tags=definition.tags,
+        token=token,
     )

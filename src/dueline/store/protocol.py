@@ -78,10 +78,10 @@ class JobStore(Protocol):
 
 class PlanStore(Protocol):
     async def due_plans(self, shards: Collection[int], *, since_ms: int, until_ms: int, limit: int) -> list[DuePlan]:
-        """Plans of some shards to act on between two instants, inclusive, earliest first, by the index of due times alone."""
+        """Plans of some shards to act on between two instants, inclusive, by the index of due times alone.
 
-    async def next_due_ms(self, shards: Collection[int], *, after_ms: int) -> int | None:
-        """When the first of those plans after an instant is due."""
+        A shard's earliest come first, in about equal shares of the limit: what is left out is found by asking again.
+        """
 
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
         """Write runs and move schedules in one transaction; answers the jobs for which it happened.

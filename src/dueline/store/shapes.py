@@ -45,9 +45,12 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DuePlan(msgspec.Struct, frozen=True):
+    """A plan to act on. Its generation grows with every change of the job, whether it makes a new version or not."""
+
     job_id: JobId
     shard: int
     version: int
+    generation: int
     next_ms: int
 
 
@@ -79,17 +82,19 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     spec: str | None = None
     parent_id: RunId | None = None
+    token: int = 0
+    """Where its tokens begin. A run that was taken back by a change of its job and is written again must not repeat them."""
 
 
 class Firing(msgspec.Struct, frozen=True):
     """One job's occurrences, written together with the move of its schedule, or not at all.
 
-    It takes effect only while the plan still is at (`version`, `next_ms`). `following_ms` None: the schedule is exhausted.
+    It takes effect only while the plan still is at (`generation`, `next_ms`). `following_ms` None: the schedule is exhausted.
     """
 
     job_id: JobId
     shard: int
-    version: int
+    generation: int
     next_ms: int
     following_ms: int | None
     runs: tuple[NewRun, ...]
@@ -129,7 +134,10 @@ class Claimed(msgspec.Struct, frozen=True):
 
 
 class Confirmed(msgspec.Struct, frozen=True):
-    run_ids: set[RunId]
+    """The runs that may start, each with the token of the claim that holds: a claim on a run that was taken back and written again
+    since does not fit."""
+
+    tokens: dict[RunId, int]
     blocked: list[Blocked]
 
 

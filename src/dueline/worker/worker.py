@@ -111,7 +111,7 @@ class Worker:
             self._starting = {claim.run_id for claim in claims}
             try:
                 confirmed = await self._store.confirm(claims)
-                await self._start([claim for claim in claims if claim.run_id in confirmed.run_ids])
+                await self._start([claim for claim in claims if confirmed.tokens.get(claim.run_id) == claim.token])
                 await self._settle_overlaps(confirmed.blocked)
             except StoreUnavailable:
                 self._unsure = True

@@ -121,7 +121,7 @@ async def _write(connection: Connection, hand: JobInHand, change: JobChange) -> 
     if definition != job.definition:
         version += 1
         await connection.execute(_SQL["keep_version"], job.id)
-    await connection.execute(
+    generation = await connection.fetchval(
         _SQL["change"],
         job.id,
         definition.name,
@@ -141,7 +141,7 @@ async def _write(connection: Connection, hand: JobInHand, change: JobChange) -> 
         await connection.execute(_SQL["unplan"], job.id)
     else:
         due_ms = None if change.state is JobState.PAUSED else next_ms
-        await connection.execute(_SQL["replan"], job.id, shard_of(job.id), version, next_ms, due_ms)
+        await connection.execute(_SQL["replan"], job.id, shard_of(job.id), version, generation, next_ms, due_ms)
     await _move_runs(connection, change)
     return _changed(job, change, version, next_ms, hand.now_ms)
 

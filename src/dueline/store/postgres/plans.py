@@ -17,10 +17,6 @@ class PlanPart(Part):
         rows = await self._database.fetch(_SQL["due"], list(shards), since_ms, until_ms, limit)
         return [DuePlan(*row) for row in rows]
 
-    async def next_due_ms(self, shards: Collection[int], *, after_ms: int) -> int | None:
-        found: int | None = await self._database.fetchval(_SQL["next_due"], list(shards), after_ms)
-        return found
-
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
         shards = {firing.shard for firing in firings}
         runs = [run for firing in firings for run in firing.runs]
@@ -30,7 +26,7 @@ class PlanPart(Part):
             [epochs[shard] for shard in shards],
             [firing.job_id for firing in firings],
             [firing.shard for firing in firings],
-            [firing.version for firing in firings],
+            [firing.generation for firing in firings],
             [firing.next_ms for firing in firings],
             [firing.following_ms for firing in firings],
             [run.id for run in runs],
@@ -47,6 +43,7 @@ class PlanPart(Part):
             [run.scheduled_ms for run in runs],
             [run.due_ms for run in runs],
             [join_tags(run.tags) for run in runs],
+            [run.token for run in runs],
         )
         self._notices.announce(*{f"ready/{run.queue}" for run in runs})
         return {JobId(row[0]) for row in rows}

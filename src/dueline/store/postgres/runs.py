@@ -65,19 +65,19 @@ class RunPart(Part):
     async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
         shared = [claim for claim in claims if not claim.exclusive]
         exclusive = [claim for claim in claims if claim.exclusive]
-        confirmed = Confirmed(set(), [])
+        confirmed = Confirmed({}, [])
         if shared:
             rows = await self._database.fetch(
                 _SQL["confirm"], [claim.run_id for claim in shared], [claim.token for claim in shared]
             )
-            confirmed.run_ids.update(row[0] for row in rows)
+            confirmed.tokens.update((row[0], row[1]) for row in rows)
         if exclusive:
             rows = await self._database.fetch(
                 _SQL["confirm_exclusive"], [claim.run_id for claim in exclusive], [claim.token for claim in exclusive]
             )
             for run_id, token, job_id, version, placed, held in rows:
                 if placed:
-                    confirmed.run_ids.add(run_id)
+                    confirmed.tokens[run_id] = token
                 else:
                     confirmed.blocked.append(Blocked(run_id, token, job_id, version, held))
         return confirmed

@@ -30,12 +30,12 @@ def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChan
     job = _changed(hand, change)
     if job.version != hand.job.version:
         session.rows(_SQL["keep_version"], job_id)
-    _write_job(session, job, deleted=change.deleted)
+    generation = _write_job(session, job, deleted=change.deleted)
     if job.next_ms is None:
         session.rows(_SQL["unplan"], job_id)
     else:
         due_ms = None if job.state is JobState.PAUSED else job.next_ms
-        plan = (job_id.hex(), shard_of(job_id), job.version, job.next_ms, due_ms)
+        plan = (job_id.hex(), shard_of(job_id), job.version, generation, job.next_ms, due_ms)
         session.rows(_SQL["replan"], pack([plan]))
     _move_runs(session, change)
     session.wake("plans")
@@ -79,10 +79,10 @@ def _changed(hand: JobInHand, change: JobChange) -> Job:
     )
 
 
-def _write_job(session: Session, job: Job, *, deleted: bool) -> None:
+def _write_job(session: Session, job: Job, *, deleted: bool) -> int:
     definition = job.definition
     try:
-        session.rows(
+        generation: int = session.value(
             _SQL["change"],
             job.id,
             definition.name,
@@ -99,6 +99,7 @@ def _write_job(session: Session, job: Job, *, deleted: bool) -> None:
         )
     except apsw.ConstraintError:
         raise Conflict(f"the name {definition.name!r} is taken") from None
+    return generation
 
 
 def _move_runs(session: Session, change: JobChange) -> None:

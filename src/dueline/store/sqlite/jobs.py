@@ -35,7 +35,7 @@ def _create_jobs(session: Session, jobs: Sequence[NewJob]) -> list[Job | None]:
     created_ms: dict[bytes, int] = dict(session.rows(_SQL["create"], pack([_job_row(job) for job in jobs])))
     created = [_created(job, created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
     plans = [
-        (job.id.hex(), shard_of(job.id), job.version, job.next_ms, job.next_ms)
+        (job.id.hex(), shard_of(job.id), job.version, 1, job.next_ms, job.next_ms)
         for job in created
         if job is not None and job.next_ms is not None
     ]

@@ -58,6 +58,7 @@ def run_row(run: NewRun) -> tuple[Any, ...]:
         wrap_tags(run.tags),
         _hex(run.parent_id),
         run.spec,
+        run.token,
     )
 
 

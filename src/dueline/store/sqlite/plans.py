@@ -17,20 +17,12 @@ class PlanPart(Part):
     async def due_plans(self, shards: Collection[int], *, since_ms: int, until_ms: int, limit: int) -> list[DuePlan]:
         return await self._database.read(_due_plans, shards, since_ms, until_ms, limit)
 
-    async def next_due_ms(self, shards: Collection[int], *, after_ms: int) -> int | None:
-        return await self._database.read(_next_due_ms, shards, after_ms)
-
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
         return await self._database.write(_fire, firings, epochs)
 
 
 def _due_plans(session: Session, shards: Collection[int], since_ms: int, until_ms: int, limit: int) -> list[DuePlan]:
     return [DuePlan(*row) for row in session.rows(_SQL["due"], pack(list(shards)), since_ms, until_ms, limit)]
-
-
-def _next_due_ms(session: Session, shards: Collection[int], after_ms: int) -> int | None:
-    found: int | None = session.value(_SQL["next_due"], pack(list(shards)), after_ms)
-    return found
 
 
 def _fire(session: Session, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
@@ -52,7 +44,7 @@ def _moves(firings: Sequence[Firing], epochs: Mapping[int, int]) -> str:
             firing.job_id.hex(),
             firing.shard,
             epochs.get(firing.shard),
-            firing.version,
+            firing.generation,
             firing.next_ms,
             firing.following_ms,
         )

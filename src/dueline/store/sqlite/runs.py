@@ -87,13 +87,13 @@ def _claims_of(session: Session, worker: BootId) -> list[Claim]:
 def _confirm(session: Session, claims: Sequence[Claim]) -> Confirmed:
     shared = [claim for claim in claims if not claim.exclusive]
     exclusive = [claim for claim in claims if claim.exclusive]
-    confirmed = Confirmed({row[0] for row in session.rows(_SQL["confirm"], _pack_claims(shared))}, [])
+    confirmed = Confirmed(dict(session.rows(_SQL["confirm"], _pack_claims(shared))), [])
     if exclusive:
         asked = _pack_claims(exclusive)
         session.rows(_SQL["confirm_place"], asked)
         for run_id, token, job_id, version, placed, held in session.rows(_SQL["confirm_exclusive"], asked):
             if placed:
-                confirmed.run_ids.add(run_id)
+                confirmed.tokens[run_id] = token
             else:
                 confirmed.blocked.append(Blocked(run_id, token, job_id, version, held))
     return confirmed

@@ -43,7 +43,7 @@ FAULT_PAUSE_S = 0.05
 """The pause after a fault of the executor itself, so that one that stays does not take a processor."""
 
 HANDLES_IDLE_MAX = 2_048
-"""Handles kept between calls; at 10 KiB each they are not worth more than a new one costs."""
+"""Handles kept between calls; at 6 KiB each they are not worth more than a new one costs."""
 
 CONNECTIONS_PER_HOST_MAX = 256
 """Further calls to the host wait for a place. libcurl walks through all connections to a host before each call: with
@@ -258,10 +258,11 @@ class HttpExecutor:
         as another socket, so each wish becomes a system call, also one that looks fulfilled."""
         try:
             if fd in self._watched:
-                with contextlib.suppress(FileNotFoundError):
+                try:
                     self._epoll.modify(fd, _WATCHED[what])
                     return
-                self._watched.discard(fd)
+                except FileNotFoundError:
+                    self._watched.discard(fd)
             if what != pycurl.POLL_REMOVE:
                 self._epoll.register(fd, _WATCHED[what])
                 self._watched.add(fd)

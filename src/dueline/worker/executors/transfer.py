@@ -319,19 +319,18 @@ class Transfer:
     def start_over(self, code: int) -> bool:
         """Whether the call ended unsent for a reason that is not its own; if so, the handle is set up to be added anew.
 
-        It met a connection that had ended, or waited for a place longer than a connection may take: libcurl counts
-        both as connecting.
+        Such a call met a connection that had ended, or it waited for a place: libcurl counts that wait as connecting.
         """
         elapsed_ms = int(self._getinfo(pycurl.TOTAL_TIME) * 1000)
         if self._stale:
             self._stale = False
             self._fresh = True
             self._setopt(pycurl.FRESH_CONNECT, 1)
-        elif code != pycurl.E_OPERATION_TIMEDOUT or self._sent or self._getinfo(pycurl.CONN_ID) >= 0:
-            return False
-        if elapsed_ms >= self._timeout_ms:
-            return False
-        self._timeout_ms -= elapsed_ms
+        else:
+            waited = code == pycurl.E_OPERATION_TIMEDOUT and not self._sent and self._getinfo(pycurl.CONN_ID) < 0
+            if not waited or elapsed_ms >= self._timeout_ms:
+                return False
+        self._timeout_ms = max(1, self._timeout_ms - elapsed_ms)
         self._setopt(pycurl.TIMEOUT_MS, self._timeout_ms)
         return True
 

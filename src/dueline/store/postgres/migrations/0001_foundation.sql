@@ -5,13 +5,14 @@ CREATE FUNCTION dueline.now_ms() RETURNS bigint
 LANGUAGE sql STABLE PARALLEL SAFE
 AS 'SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
 
--- What people asked for, at its current version. A deleted job stays as a tombstone: its runs still point here.
+-- What people asked for, at its current version. The generation grows with every change, the version with a new definition only. A deleted job stays as a tombstone: its runs still point here.
 CREATE TABLE dueline.jobs (
     id          uuid PRIMARY KEY,
     tenant      text NOT NULL,
     name        text NOT NULL,
     state       text NOT NULL,
     version     integer NOT NULL,
+    generation  integer NOT NULL,
     queue       text NOT NULL,
     region      text NOT NULL,
     target_type text NOT NULL,
@@ -39,11 +40,12 @@ CREATE TABLE dueline.job_versions (
 -- The moving part of a schedule, kept narrow. next_ms is the first occurrence nobody has decided about; due_ms is when the scheduler
 -- must act on it, and is null while the job is paused. An exhausted schedule has no row.
 CREATE TABLE dueline.plans (
-    job_id  uuid PRIMARY KEY,
-    shard   smallint NOT NULL,
-    version integer NOT NULL,
-    next_ms bigint NOT NULL,
-    due_ms  bigint
+    job_id     uuid PRIMARY KEY,
+    shard      smallint NOT NULL,
+    version    integer NOT NULL,
+    generation integer NOT NULL,
+    next_ms    bigint NOT NULL,
+    due_ms     bigint
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 -- The only way due work is found.
 CREATE INDEX plans_due ON dueline.plans (shard, due_ms) WHERE due_ms IS NOT NULL;

@@ -6,17 +6,17 @@ WITH asked AS (
     ) AS a (id, tenant, name, queue, region, target_type, tags, definition, shard, next_ms)
 ), created AS (
     INSERT INTO dueline.jobs (
-        id, tenant, name, state, version, queue, region, target_type, tags, definition, created_ms, updated_ms
+        id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms
     )
     SELECT
-        id, tenant, name, 'active', 1, queue, region, target_type, string_to_array(tags, E'\x1f'), definition,
+        id, tenant, name, 'active', 1, 1, queue, region, target_type, string_to_array(tags, E'\x1f'), definition,
         dueline.now_ms(), dueline.now_ms()
     FROM asked
     ON CONFLICT DO NOTHING
     RETURNING id, created_ms
 ), planned AS (
-    INSERT INTO dueline.plans (job_id, shard, version, next_ms, due_ms)
-    SELECT id, shard, 1, next_ms, next_ms FROM asked JOIN created USING (id) WHERE next_ms IS NOT NULL
+    INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms)
+    SELECT id, shard, 1, 1, next_ms, next_ms FROM asked JOIN created USING (id) WHERE next_ms IS NOT NULL
 )
 SELECT id, created_ms FROM created;
 
@@ -29,18 +29,19 @@ LEFT JOIN dueline.plans AS p ON p.job_id = j.id
 WHERE j.tenant = $1 AND j.id = $2 AND j.deleted_ms IS NULL;
 
 -- name: page
--- Living jobs below an id, newest first.
+-- Living jobs below an id, newest first. A generic plan cannot know that most filters are absent; written with OR it would expect next
+-- to nothing to match, and read and sort all jobs of the tenant.
 SELECT
     j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
 FROM dueline.jobs AS j
 LEFT JOIN dueline.plans AS p ON p.job_id = j.id
 WHERE
     j.tenant = $1 AND j.id < $2 AND j.deleted_ms IS NULL
-    AND ($3::text IS NULL OR j.state = $3)
-    AND ($4::text IS NULL OR j.queue = $4)
-    AND ($5::text IS NULL OR j.tags @> ARRAY[$5])
-    AND ($6::text IS NULL OR j.target_type = $6)
-    AND ($7::text IS NULL OR starts_with(j.name, $7))
+    AND CASE WHEN $3::text IS NULL THEN true ELSE j.state = $3 END
+    AND CASE WHEN $4::text IS NULL THEN true ELSE j.queue = $4 END
+    AND CASE WHEN $5::text IS NULL THEN true ELSE j.tags @> ARRAY[$5] END
+    AND CASE WHEN $6::text IS NULL THEN true ELSE j.target_type = $6 END
+    AND CASE WHEN $7::text IS NULL THEN true ELSE starts_with(j.name, $7) END
 ORDER BY j.id DESC
 LIMIT $8;
 
@@ -90,14 +91,17 @@ SELECT id, version, definition FROM dueline.jobs WHERE id = $1;
 UPDATE dueline.jobs
 SET
     name = $2, state = $3, version = $4, queue = $5, region = $6, target_type = $7, tags = string_to_array($8, E'\x1f'),
-    definition = $9, pause_note = $10, updated_ms = $11::bigint, deleted_ms = CASE WHEN $12::boolean THEN $11::bigint END
-WHERE id = $1;
+    definition = $9, pause_note = $10, updated_ms = $11::bigint, deleted_ms = CASE WHEN $12::boolean THEN $11::bigint END,
+    generation = generation + 1
+WHERE id = $1
+RETURNING generation;
 
 -- name: replan
 -- Put a plan where the change says.
-INSERT INTO dueline.plans (job_id, shard, version, next_ms, due_ms)
-VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (job_id) DO UPDATE SET version = excluded.version, next_ms = excluded.next_ms, due_ms = excluded.due_ms;
+INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (job_id) DO UPDATE
+SET version = excluded.version, generation = excluded.generation, next_ms = excluded.next_ms, due_ms = excluded.due_ms;
 
 -- name: unplan
 -- Take a plan away: nothing of the schedule is left to decide.

@@ -1,23 +1,13 @@
 -- name: due
--- Plans to act on, earliest first: one bounded index scan per shard.
-SELECT p.job_id, p.shard, p.version, p.next_ms
+-- Plans to act on: one bounded index scan per shard, each for its share of the page.
+SELECT p.job_id, p.shard, p.version, p.generation, p.next_ms
 FROM unnest($1::smallint[]) AS s (shard)
 CROSS JOIN LATERAL (
-    SELECT job_id, shard, version, next_ms, due_ms
+    SELECT job_id, shard, version, generation, next_ms
     FROM dueline.plans
     WHERE shard = s.shard AND due_ms >= $2 AND due_ms <= $3
     ORDER BY due_ms
-    LIMIT $4
-) AS p
-ORDER BY p.due_ms
-LIMIT $4;
-
--- name: next_due
--- When the first plan after an instant is due: one index probe per shard.
-SELECT min(p.due_ms)
-FROM unnest($1::smallint[]) AS s (shard)
-CROSS JOIN LATERAL (
-    SELECT due_ms FROM dueline.plans WHERE shard = s.shard AND due_ms > $2 ORDER BY due_ms LIMIT 1
+    LIMIT greatest($4::bigint / cardinality($1::smallint[]), 1)
 ) AS p;
 
 -- name: fire
@@ -31,7 +21,7 @@ WITH owned AS MATERIALIZED (
     FOR SHARE OF s
 ), firing AS MATERIALIZED (
     SELECT f.*
-    FROM unnest($3::uuid[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[]) AS f (job_id, shard, version, next_ms, following_ms)
+    FROM unnest($3::uuid[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[]) AS f (job_id, shard, generation, next_ms, following_ms)
     WHERE f.shard IN (SELECT shard FROM owned)
 ), moved AS (
     UPDATE dueline.plans AS p
@@ -39,14 +29,14 @@ WITH owned AS MATERIALIZED (
     FROM firing AS f
     WHERE
         f.following_ms IS NOT NULL
-        AND p.job_id = f.job_id AND p.version = f.version AND p.next_ms = f.next_ms AND p.due_ms IS NOT NULL
+        AND p.job_id = f.job_id AND p.generation = f.generation AND p.next_ms = f.next_ms AND p.due_ms IS NOT NULL
     RETURNING p.job_id
 ), exhausted AS (
     DELETE FROM dueline.plans AS p
     USING firing AS f
     WHERE
         f.following_ms IS NULL
-        AND p.job_id = f.job_id AND p.version = f.version AND p.next_ms = f.next_ms AND p.due_ms IS NOT NULL
+        AND p.job_id = f.job_id AND p.generation = f.generation AND p.next_ms = f.next_ms AND p.due_ms IS NOT NULL
     RETURNING p.job_id
 ), finished AS (
     UPDATE dueline.jobs AS j
@@ -62,12 +52,12 @@ WITH owned AS MATERIALIZED (
     )
     SELECT
         r.id, r.job_id, r.version, r.tenant, r.kind, 'ready', r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms,
-        r.scheduled_ms, r.due_ms, dueline.now_ms(), 0, 0, 0, string_to_array(r.tags, E'\x1f'), ''
+        r.scheduled_ms, r.due_ms, dueline.now_ms(), r.token, 0, 0, string_to_array(r.tags, E'\x1f'), ''
     FROM unnest(
         $8::uuid[], $9::uuid[], $10::integer[], $11::text[], $12::text[], $13::text[], $14::smallint[], $15::bigint[], $16::text[],
-        $17::boolean[], $18::integer[], $19::bigint[], $20::bigint[], $21::text[]
+        $17::boolean[], $18::integer[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[]
     ) AS r (
-        id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags
+        id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token
     )
     JOIN fired USING (job_id)
     WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)

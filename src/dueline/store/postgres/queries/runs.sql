@@ -90,7 +90,7 @@ WHERE state = 'running' AND worker = $1;
 WITH quick AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'off', true) AS set
 )
-SELECT r.id
+SELECT r.id, r.token
 FROM quick
 CROSS JOIN unnest($1::uuid[], $2::bigint[]) AS c (id, token)
 JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'

@@ -3,13 +3,14 @@
 -- text with U+001F before, between and after them, so that one tag can be looked for exactly; no tags are an empty text.
 -- Tables keyed by an id have no rowid: rows lie in the order of time, and every index entry leads to its row in one step.
 
--- What people asked for, at its current version. A deleted job stays as a tombstone: its runs still point here.
+-- What people asked for, at its current version. The generation grows with every change, the version with a new definition only. A deleted job stays as a tombstone: its runs still point here.
 CREATE TABLE jobs (
     id          BLOB NOT NULL PRIMARY KEY,
     tenant      TEXT NOT NULL,
     name        TEXT NOT NULL,
     state       TEXT NOT NULL,
     version     INTEGER NOT NULL,
+    generation  INTEGER NOT NULL,
     queue       TEXT NOT NULL,
     region      TEXT NOT NULL,
     target_type TEXT NOT NULL,
@@ -36,11 +37,12 @@ CREATE TABLE job_versions (
 -- The moving part of a schedule, kept narrow. next_ms is the first occurrence nobody has decided about; due_ms is when the scheduler
 -- must act on it, and is null while the job is paused. An exhausted schedule has no row.
 CREATE TABLE plans (
-    job_id  BLOB PRIMARY KEY,
-    shard   INTEGER NOT NULL,
-    version INTEGER NOT NULL,
-    next_ms INTEGER NOT NULL,
-    due_ms  INTEGER
+    job_id     BLOB PRIMARY KEY,
+    shard      INTEGER NOT NULL,
+    version    INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    next_ms    INTEGER NOT NULL,
+    due_ms     INTEGER
 ) STRICT, WITHOUT ROWID;
 -- The only way due work is found. One process owns the file, and so as a rule all shards: one ordered scan serves them all.
 CREATE INDEX plans_due ON plans (due_ms, shard) WHERE due_ms IS NOT NULL;

@@ -1,10 +1,10 @@
 -- name: create
 -- Write jobs; a name that is taken leaves its job out, and so does an id that was written before. Their plans follow by `replan`.
 INSERT INTO jobs (
-    id, tenant, name, state, version, queue, region, target_type, tags, definition, created_ms, updated_ms
+    id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms
 )
 SELECT
-    unhex(value ->> 0), value ->> 1, value ->> 2, 'active', 1, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+    unhex(value ->> 0), value ->> 1, value ->> 2, 'active', 1, 1, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
     now_ms(), now_ms()
 FROM jsonb_each(?1)
 WHERE true
@@ -69,14 +69,16 @@ SELECT id, version, definition FROM jobs WHERE id = ?1;
 UPDATE jobs
 SET
     name = ?2, state = ?3, version = ?4, queue = ?5, region = ?6, target_type = ?7, tags = ?8, definition = ?9, pause_note = ?10,
-    updated_ms = ?11, deleted_ms = CASE WHEN ?12 THEN ?11 END
-WHERE id = ?1;
+    updated_ms = ?11, deleted_ms = CASE WHEN ?12 THEN ?11 END, generation = generation + 1
+WHERE id = ?1
+RETURNING generation;
 
 -- name: replan
 -- Put plans where a new or changed job says.
-INSERT INTO plans (job_id, shard, version, next_ms, due_ms)
-SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM jsonb_each(?1) WHERE true
-ON CONFLICT (job_id) DO UPDATE SET version = excluded.version, next_ms = excluded.next_ms, due_ms = excluded.due_ms;
+INSERT INTO plans (job_id, shard, version, generation, next_ms, due_ms)
+SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM jsonb_each(?1) WHERE true
+ON CONFLICT (job_id) DO UPDATE
+SET version = excluded.version, generation = excluded.generation, next_ms = excluded.next_ms, due_ms = excluded.due_ms;
 
 -- name: unplan
 -- Take a plan away: nothing of the schedule is left to decide.

@@ -1,17 +1,10 @@
 -- name: due
 -- Plans to act on, earliest first: one bounded index scan.
-SELECT job_id, shard, version, next_ms
+SELECT job_id, shard, version, generation, next_ms
 FROM plans
 WHERE due_ms >= ?2 AND due_ms <= ?3 AND shard IN (SELECT value FROM json_each(?1))
 ORDER BY due_ms
 LIMIT ?4;
-
--- name: next_due
--- When the first plan after an instant is due.
-SELECT due_ms FROM plans
-WHERE due_ms > ?2 AND shard IN (SELECT value FROM json_each(?1))
-ORDER BY due_ms
-LIMIT 1;
 
 -- name: fire_move
 -- First step of firing: move schedules, for those shards whose epoch is still the caller's.
@@ -19,13 +12,13 @@ UPDATE plans
 SET next_ms = f.following_ms, due_ms = f.following_ms
 FROM (
     SELECT
-        unhex(value ->> 0) AS job_id, value ->> 1 AS shard, value ->> 2 AS epoch, value ->> 3 AS version, value ->> 4 AS next_ms,
+        unhex(value ->> 0) AS job_id, value ->> 1 AS shard, value ->> 2 AS epoch, value ->> 3 AS generation, value ->> 4 AS next_ms,
         value ->> 5 AS following_ms
     FROM jsonb_each(?1)
 ) AS f
 WHERE
     f.following_ms IS NOT NULL
-    AND plans.job_id = f.job_id AND plans.version = f.version AND plans.next_ms = f.next_ms AND plans.due_ms IS NOT NULL
+    AND plans.job_id = f.job_id AND plans.generation = f.generation AND plans.next_ms = f.next_ms AND plans.due_ms IS NOT NULL
     AND EXISTS (SELECT 1 FROM shards AS s WHERE s.shard = f.shard AND s.epoch = f.epoch)
 RETURNING job_id;
 
@@ -35,7 +28,7 @@ DELETE FROM plans
 WHERE
     due_ms IS NOT NULL
     AND job_id IN (SELECT unhex(value ->> 0) FROM jsonb_each(?1))
-    AND (job_id, version, next_ms) IN (
+    AND (job_id, generation, next_ms) IN (
         SELECT unhex(f.value ->> 0), f.value ->> 3, f.value ->> 4
         FROM jsonb_each(?1) AS f
         WHERE
@@ -58,7 +51,7 @@ INSERT INTO runs (
 )
 SELECT
     unhex(value ->> 0), unhex(value ->> 1), value ->> 2, value ->> 3, value ->> 4, 'ready', value ->> 5, value ->> 6, value ->> 7,
-    value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, now_ms(), 0, 0, 0, value ->> 13, ''
+    value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, now_ms(), value ->> 16, 0, 0, value ->> 13, ''
 FROM jsonb_each(?1)
 WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.id = unhex(value ->> 0))
 ON CONFLICT (id) DO NOTHING;

@@ -97,7 +97,7 @@ WHERE state = 'running' AND worker = ?1;
 -- name: confirm
 -- move: confirm
 -- Claims that still hold. Asked between the writes, so it sees every change of a job that was made before.
-SELECT r.id
+SELECT r.id, r.token
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running';
 
