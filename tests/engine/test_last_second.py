@@ -17,6 +17,7 @@ from tests.support.stores import START_MS, StoreUnderTest
 from tests.support.target import Answer, Target
 
 DUE_MS = START_MS + 3_000
+ONCE = At(DUE_MS)
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def a_call(target: Target, path: str = "/old") -> Execution:
     return Execution(target=HttpTarget(url=target.url + path), retry=RetryPolicy(backoff=Backoff.FIXED, base_ms=5_000))
 
 
-async def create(cluster: Cluster, execution: Execution, schedule: Schedule = At(DUE_MS)) -> Job:
+async def create(cluster: Cluster, execution: Execution, schedule: Schedule = ONCE) -> Job:
     return await cluster.operations.create_job(
         DEFAULT_TENANT, lambda job_id, _: Definition(name=job_text(job_id), execution=execution, schedule=schedule)
     )

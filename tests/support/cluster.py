@@ -26,6 +26,7 @@ from tests.support.stores import StoreClock, StoreUnderTest
 
 TICK_S = 0.25
 CALLS_END_S_MAX = 10.0
+CALLS_POLL_S = 0.001
 
 
 class SeededChance:
@@ -73,17 +74,22 @@ class HandNode:
         await self.life.membership.join()
         return self
 
-    async def tick(self) -> None:
-        """One step of everything, then the calls it started, then what became of them."""
+    async def tick(self, *, calls_end: bool = True) -> None:
+        """One step of everything, then, if they are waited for, the calls it started and what became of them."""
         try:
             await self.life.tick()
-            if self.worker is not None and self.worker.under_way:
-                async with asyncio.timeout(CALLS_END_S_MAX):
-                    while self.worker.under_way:
-                        await asyncio.sleep(0.001)
+            if calls_end and self.worker is not None and self.worker.under_way:
+                await self._calls_end(self.worker)
                 await self.life.tick()
         except (Killed, LeaseLost):
             self.kill()
+
+    async def _calls_end(self, worker: Worker) -> None:
+        for _ in range(round(CALLS_END_S_MAX / CALLS_POLL_S)):
+            if not worker.under_way:
+                return
+            await asyncio.sleep(CALLS_POLL_S)
+        raise TimeoutError("a call does not end")
 
     def kill(self) -> None:
         """Vanish without a word. Calls that were made were made."""
@@ -111,13 +117,13 @@ class Cluster:
         self.nodes.append(node)
         return await node.join()
 
-    async def advance(self, seconds: float, *, tick_s: float = TICK_S) -> None:
-        """Let time pass in small steps, with every living node at work."""
+    async def advance(self, seconds: float, *, tick_s: float = TICK_S, calls_end: bool = True) -> None:
+        """Let time pass in small steps, with every living node at work; calls take no time, unless they are not waited for."""
         for _ in range(round(seconds / tick_s)):
             await self.store_clock.advance(tick_s)
             for node in self.nodes:
                 if node.alive:
-                    await node.tick()
+                    await node.tick(calls_end=calls_end)
 
     async def runs(self) -> list[Run]:
         return await self.store.runs_page(RunFilter(tenant=DEFAULT_TENANT), before=None, limit=10_000)

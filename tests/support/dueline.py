@@ -62,10 +62,13 @@ class DuelineProcess:
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
 
+    def ask_to_stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+
     def stop(self) -> int:
         """Ask it to end in order; answers its exit code."""
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
+            self.ask_to_stop()
         return self._process.wait(STOP_S_MAX)
 
     def events(self) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ from dueline.store.protocol import Store
 from dueline.store.shapes import (
     Claim,
     DecideChange,
+    DuePlan,
     Finish,
     Firing,
     JobChange,
@@ -221,11 +222,13 @@ def an_occurrence(job: Job, at_ms: int, **fields: Any) -> NewRun:
     return a_run(job, due_ms=at_ms, id=run_id, kind=RunKind.SCHEDULED, **fields)
 
 
-def a_firing(job: Job, *, following_ms: int | None, runs: Sequence[NewRun] | None = None) -> Firing:
-    """The occurrence that a job's plan is at, and the move to the following one."""
+def a_firing(
+    job: Job, *, following_ms: int | None, runs: Sequence[NewRun] | None = None, generation: int = 1
+) -> Firing:
+    """The occurrence that a job's plan is at, and the move to the following one. Every change of the job is a generation."""
     assert job.next_ms is not None
     due = (an_occurrence(job, job.next_ms),) if runs is None else tuple(runs)
-    return Firing(job.id, shard_of(job.id), job.version, job.next_ms, following_ms, due)
+    return Firing(job.id, shard_of(job.id), generation, job.next_ms, following_ms, due)
 
 
 def an_attempt(claim: Claim, kind: OutcomeKind = OutcomeKind.SUCCEEDED, **fields: Any) -> Attempt:
@@ -311,11 +314,18 @@ async def epochs_of(store: Store) -> dict[int, int]:
     return {lease.shard: lease.epoch for lease in await store.shards()}
 
 
+async def plan_of(store: Store, job_id: JobId) -> DuePlan | None:
+    """A job's plan, whenever it is due; none while it is paused or has nothing left."""
+    plans = await store.due_plans([shard_of(job_id)], since_ms=0, until_ms=2 * START_MS, limit=1_000)
+    return next((plan for plan in plans if plan.job_id == job_id), None)
+
+
 async def fire_one(store: Store, job: Job, *, following_ms: int | None = START_MS + 60_000, **fields: Any) -> RunId:
-    """Fire the occurrence that a job's plan is at, with the epochs of the moment."""
-    assert job.next_ms is not None
-    run = an_occurrence(job, job.next_ms, **fields)
-    firing = a_firing(job, following_ms=following_ms, runs=[run])
+    """Fire the occurrence that a job's plan is at, with its generation and the epochs of the moment."""
+    plan = await plan_of(store, job.id)
+    assert plan is not None
+    run = an_occurrence(job, plan.next_ms, **fields)
+    firing = a_firing(job, following_ms=following_ms, runs=[run], generation=plan.generation)
     assert await store.fire([firing], await epochs_of(store)) == {job.id}
     return run.id
 
@@ -349,6 +359,7 @@ async def confirm(store: Store, *claims: Claim) -> set[RunId]:
     """Those that may start; none of the others may be blocked."""
     confirmed = await store.confirm(claims)
     assert confirmed.blocked == []
+    assert confirmed.tokens.items() <= {(claim.run_id, claim.token) for claim in claims}
     return set(confirmed.tokens)
 
 

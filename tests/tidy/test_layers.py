@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "config": frozenset({"domain"}),
     "engine": frozenset({"domain", "store", "runtime", "config"}),
     "worker": frozenset({"domain", "store", "runtime", "engine", "config"}),
-    "api": frozenset({"domain", "wire", "store.protocol", "runtime", "engine", "config"}),
+    "api": frozenset({"domain", "wire", "store.protocol", "store.shapes", "runtime", "engine", "config"}),
     "sdk": frozenset({"domain", "wire"}),
     "testing": EVERYTHING - {"cli", "console"},
     "console": EVERYTHING,

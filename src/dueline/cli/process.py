@@ -15,6 +15,7 @@ from dueline import __version__
 from dueline.api.app import make_app
 from dueline.api.server import ApiServer
 from dueline.config import Settings
+from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.engine.definitions import Definitions
@@ -25,6 +26,7 @@ from dueline.engine.operations import Operations
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import Chance, SystemChance
 from dueline.runtime.clock import Clock, SystemClock
+from dueline.runtime.descriptors import raise_descriptor_limit
 from dueline.runtime.log import get_log
 from dueline.runtime.loop import AWAY_S, Loop
 from dueline.runtime.signals import Stop
@@ -39,7 +41,9 @@ log = get_log(__name__)
 class Process:
     """`role` None: the API alone."""
 
-    def __init__(self, settings: Settings, *, api: bool, role: Role | None, started: Callable[[str | None], None]) -> None:
+    def __init__(
+        self, settings: Settings, *, api: bool, role: Role | None, started: Callable[[str | None], None]
+    ) -> None:
         self._settings = settings
         self._api = api
         self._role = role
@@ -48,6 +52,7 @@ class Process:
         self._chance: Chance = SystemChance()
 
     async def run(self) -> None:
+        raise_descriptor_limit()
         stop = Stop()
         stop.on_signals()
         store = make_store(self._settings.db, self._clock)
@@ -55,6 +60,7 @@ class Process:
             return
         try:
             await store.migrate()
+            await store.prepare_history(days_ahead=limits.HISTORY_DAYS_AHEAD)
             await self._run_roles(store, stop)
         finally:
             await store.close()
@@ -87,7 +93,12 @@ class Process:
                 raise StoreUnavailable("the process is stopping")
             await insights.store_is_there()
 
-        app = make_app(Operations(store, lambda: keeper.time, self._chance), insights, ready=ready)
+        app = make_app(
+            Operations(store, lambda: keeper.time, self._chance),
+            insights,
+            ready=ready,
+            payload_bytes_max=self._settings.payload_bytes_max,
+        )
         server = ApiServer(app, self._settings.host, self._settings.port)
         await server.start()
         return server
@@ -108,9 +119,7 @@ class Process:
         settings = self._settings
         options = WorkerOptions(queues=settings.queues, slots=settings.slots, drain_s=settings.drain_s)
         return [
-            lambda membership, definitions: Worker(
-                store, membership, definitions, self._clock, self._chance, options
-            )
+            lambda membership, definitions: Worker(store, membership, definitions, self._clock, self._chance, options)
         ]
 
 

@@ -6,9 +6,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
-import uvloop
 
-from dueline.cli.process import Process
 from dueline.config import Settings, load_settings
 from dueline.runtime.log import set_up_log
 from dueline.store.opening import is_embedded
@@ -17,7 +15,9 @@ from dueline.store.shapes import Role
 Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]
 Host = Annotated[str | None, typer.Option(help="The address to listen on [DUELINE_HOST]")]
 Port = Annotated[int | None, typer.Option(help="The port to listen on; 0 takes a free one [DUELINE_PORT]")]
-Queue = Annotated[list[str] | None, typer.Option("--queue", help="A queue to serve; repeat it. Default: all [DUELINE_QUEUES]")]
+Queue = Annotated[
+    list[str] | None, typer.Option("--queue", help="A queue to serve; repeat it. Default: all [DUELINE_QUEUES]")
+]
 Slots = Annotated[int | None, typer.Option(help="Runs held or executed at a time [DUELINE_SLOTS]")]
 
 
@@ -60,6 +60,11 @@ def _settings(**flags: Any) -> Settings:
 
 
 def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
+    # Imported here: the other commands must not wait for drivers and servers they do not need.
+    import uvloop
+
+    from dueline.cli.process import Process
+
     set_up_log(level=settings.log_level, form=settings.log_form)
 
     def started(url: str | None) -> None:

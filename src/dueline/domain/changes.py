@@ -11,9 +11,9 @@ from dueline.domain.errors import Conflict, VersionMismatch
 from dueline.domain.firetimes import compile_schedule
 from dueline.domain.ids import RunId
 from dueline.domain.job import Definition, Job
-from dueline.domain.planning import MisfirePolicy
+from dueline.domain.planning import MisfirePolicy, choose_missed
 from dueline.domain.schedule import At, Schedule
-from dueline.domain.states import EndReason, HeldReason, JobState, RunKind, RunState
+from dueline.domain.states import CANCELLABLE, EndReason, HeldReason, JobState, RunKind, RunState
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,10 +69,15 @@ def edit(hand: JobInHand, definition: Definition, *, expected_version: int | Non
     """Replace the definition. What is due keeps the old version; what is not yet due is planned again by the new one."""
     job = hand.job
     check_version(job, expected_version)
-    next_ms = _undecided_ms(hand)
-    if definition.schedule != job.definition.schedule and (next_ms is None or next_ms > hand.now_ms):
+    state, next_ms = _state(hand), _undecided_ms(hand)
+    if definition.schedule is None:
+        # Nothing is left to plan by: an occurrence that is overdue and not yet fired goes with its schedule.
+        next_ms = None
+    elif definition.schedule != job.definition.schedule and (
+        next_ms is None or next_ms > hand.now_ms or state is JobState.PAUSED
+    ):
+        # While it is paused nothing is overdue by the new schedule, and what was by the old one must not run beside it.
         next_ms = first_occurrence(definition.schedule, now_ms=hand.now_ms)
-    state = _state(hand)
     if state in (JobState.ACTIVE, JobState.FINISHED):
         exhausted = definition.schedule is not None and next_ms is None
         state = JobState.FINISHED if exhausted else JobState.ACTIVE
@@ -129,7 +134,9 @@ def delete(hand: JobInHand, *, expected_version: int | None = None) -> JobChange
         next_ms=None,
         deleted=True,
         unplan=_ids(planned),
-        cancel=tuple((run.id, EndReason.JOB_DELETED) for run in hand.runs if run not in planned),
+        cancel=tuple(
+            (run.id, EndReason.JOB_DELETED) for run in hand.runs if run not in planned and run.state in CANCELLABLE
+        ),
     )
 
 
@@ -170,18 +177,28 @@ def _dropped_on_resume(hand: JobInHand, held: list[LiveRun]) -> dict[RunId, str]
         for run in held
         if run.kind is RunKind.SCHEDULED and run.attempt == 0 and run.scheduled_ms < missed_before_ms
     ]
-    window_ms = hand.now_ms - misfire.window_ms
-    kept = [run for run in missed if run.scheduled_ms >= window_ms]
+    kept = [run for run in missed if run.scheduled_ms >= hand.now_ms - misfire.window_ms]
+    reason = EndReason.MISFIRE
     if misfire.policy is MisfirePolicy.SKIP:
         kept = []
     elif misfire.policy is MisfirePolicy.FIRE_ALL:
         kept = kept[-misfire.cap :]
     else:
         # A later occurrence that was missed too stands for all of them; the scheduler will fire it.
-        followed = job.next_ms is not None and job.next_ms < missed_before_ms
+        followed = _fires_missed(job, before_ms=missed_before_ms, now_ms=hand.now_ms)
         kept = [] if followed else kept[-1:]
-    reason = EndReason.COALESCED if misfire.policy is MisfirePolicy.FIRE_ONCE else EndReason.MISFIRE
+        if kept or followed:
+            reason = EndReason.COALESCED
     return {run.id: reason for run in missed if run not in kept}
+
+
+def _fires_missed(job: Job, *, before_ms: int, now_ms: int) -> bool:
+    """Whether a job that goes on now fires one of the occurrences that it missed."""
+    schedule, misfire = job.definition.schedule, job.definition.misfire
+    if schedule is None or job.next_ms is None or job.next_ms >= before_ms:
+        return False
+    times = compile_schedule(schedule)
+    return bool(choose_missed(times, misfire, first_ms=job.next_ms, last_ms=before_ms - 1, now_ms=now_ms))
 
 
 def _ids(runs: list[LiveRun]) -> tuple[RunId, ...]:

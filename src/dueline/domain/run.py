@@ -9,7 +9,6 @@ import msgspec
 from dueline.domain.ids import JobId, RunId
 from dueline.domain.states import RunKind, RunState
 
-
 _CLAIMS_PER_GENERATION = 1 << 20
 
 

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from dueline.domain.errors import Invalid
 from dueline.runtime.clock import Clock
-from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
-from dueline.store.sqlite.store import SqliteStore
 
 
 def is_embedded(address: str) -> bool:
@@ -17,10 +15,14 @@ def is_embedded(address: str) -> bool:
 
 
 def make_store(address: str, clock: Clock) -> Store:
-    """`postgresql://…` (several hosts allowed), `sqlite:///path`, or a file path."""
+    """`postgresql://…` (several hosts allowed), `sqlite:///path`, or a file path. Only the driver it needs is loaded."""
     if not is_embedded(address):
+        from dueline.store.postgres.store import PostgresStore
+
         return PostgresStore(address)
     path = address.removeprefix("sqlite:///")
     if "://" in path or not path:
         raise Invalid(("db", f"{address!r} is neither postgresql://…, sqlite:///path nor a file path"))
+    from dueline.store.sqlite.store import SqliteStore
+
     return SqliteStore(Path(path), clock)

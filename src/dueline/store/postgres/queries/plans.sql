@@ -7,7 +7,7 @@ CROSS JOIN LATERAL (
     FROM dueline.plans
     WHERE shard = s.shard AND due_ms >= $2 AND due_ms <= $3
     ORDER BY due_ms
-    LIMIT greatest($4::bigint / cardinality($1::smallint[]), 1)
+    LIMIT greatest($4::bigint / greatest(cardinality($1::smallint[]), 1), 1)
 ) AS p;
 
 -- name: fire

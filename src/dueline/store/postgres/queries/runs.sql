@@ -85,8 +85,8 @@ WHERE state = 'running' AND worker = $1;
 
 -- name: confirm
 -- move: confirm
--- Claims that still hold. The lock makes this wait for a change of the job that is under way; it leaves nothing behind that a crash
--- could lose, so it need not wait for the disk.
+-- Claims that still hold. The lock, taken in the order of the ids as everywhere, makes this wait for a change of the job that is under
+-- way; it leaves nothing behind that a crash could lose, so it need not wait for the disk.
 WITH quick AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'off', true) AS set
 )
@@ -95,6 +95,7 @@ FROM quick
 CROSS JOIN unnest($1::uuid[], $2::bigint[]) AS c (id, token)
 JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'
 WHERE quick.set IS NOT NULL
+ORDER BY r.id
 FOR KEY SHARE OF r;
 
 -- name: confirm_exclusive
@@ -104,6 +105,7 @@ WITH asked AS MATERIALIZED (
     SELECT r.id, r.token, r.job_id, r.version, r.rank
     FROM unnest($1::uuid[], $2::bigint[]) AS c (id, token)
     JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'
+    ORDER BY r.id
     FOR NO KEY UPDATE OF r
 ), placed AS (
     INSERT INTO dueline.places (job_id, run_id)

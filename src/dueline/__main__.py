@@ -1,0 +1,7 @@
+"""`python -m dueline`."""
+
+from __future__ import annotations
+
+from dueline.cli.main import main
+
+main()

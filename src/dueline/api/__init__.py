@@ -1,0 +1,1 @@
+"""The REST API: thin handlers over operations and insights."""

@@ -1,0 +1,77 @@
+"""The API as an ASGI application, assembled from the tables of its routes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from dueline.api import health, jobs, runs
+from dueline.api.problems import Refused, problem_response
+from dueline.api.requests import Query, check_caller
+from dueline.api.routes import ApiRoute, Surface
+from dueline.domain import limits
+from dueline.engine.insights import Insights
+from dueline.engine.operations import Operations
+
+ROUTES: tuple[ApiRoute, ...] = (*jobs.ROUTES, *runs.ROUTES, *health.ROUTES)
+
+
+def make_app(
+    operations: Operations,
+    insights: Insights,
+    *,
+    ready: Callable[[], Awaitable[None]],
+    payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX,
+) -> Starlette:
+    """`ready` returns when the process can serve, and raises a DuelineError when it cannot or is stopping."""
+    surface = Surface(operations=operations, insights=insights, ready=ready, payload_bytes_max=payload_bytes_max)
+    by_path: dict[str, dict[str, ApiRoute]] = {}
+    for route in ROUTES:
+        by_path.setdefault(route.path, {})[route.method] = route
+    app = Starlette(
+        routes=[Route(path, Endpoint(surface, methods)) for path, methods in by_path.items()],
+        exception_handlers={404: _no_route},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+class Endpoint:
+    """One path with all its methods. Every request gets an answer, whatever its handler does."""
+
+    def __init__(self, surface: Surface, methods: Mapping[str, ApiRoute]) -> None:
+        self._surface = surface
+        self._methods = dict(methods)
+        if "GET" in methods:
+            self._methods["HEAD"] = methods["GET"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        try:
+            response = await self._answer(request)
+        except ClientDisconnect:
+            return
+        except Exception as error:  # reason: a bug must reach the caller as an answer that reveals nothing.
+            response = problem_response(error, method=request.method, path=scope["path"])
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        check_caller(request)
+        route = self._methods.get(request.method)
+        if route is None:
+            allowed = ", ".join(sorted(self._methods))
+            raise Refused(405, "method-not-allowed", f"This path takes {allowed}.", headers={"allow": allowed})
+        if request.scope["query_string"] and not route.query:
+            Query(request, ()).check()
+        return await route.handler(self._surface, request)
+
+
+def _no_route(request: Request, _error: Exception) -> Response:
+    return problem_response(
+        Refused(404, "not-found", "There is no such path."), method=request.method, path=request.url.path
+    )

@@ -1,0 +1,216 @@
+"""Jobs over HTTP."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dueline.api.answers import job_answer, json_answer, new_run_answer
+from dueline.api.requests import (
+    MERGE_PATCH,
+    Query,
+    expected_version,
+    json_body,
+    optional_body,
+    raw_body,
+    tenant_of,
+)
+from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.errors import Invalid, NotFound
+from dueline.domain.ids import JobId, id_ms, parse_job_id
+from dueline.domain.job import Definition, Job
+from dueline.domain.states import JobState, RunKind
+from dueline.store.shapes import JobFilter
+from dueline.wire.jobs import JobInput, JobPatch, JobView, PauseInput, RunNowInput, job_view, patched, to_definition
+from dueline.wire.labels import check_note
+from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
+from dueline.wire.problems import Problems
+from dueline.wire.reading import decode
+from dueline.wire.runs import RunView
+
+LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "limit", "cursor")
+
+
+class TargetType(StrEnum):
+    HTTP = "http"
+
+
+async def create(surface: Surface, request: Request) -> Response:
+    problems = Problems()
+    asked = await json_body(request, JobInput, problems)
+
+    def define(job_id: JobId, now_ms: int) -> Definition:
+        return to_definition(asked, problems, job_id=job_id, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
+
+    return job_answer(await surface.operations.create_job(tenant_of(request), define), status=201)
+
+
+async def list_page(surface: Surface, request: Request) -> Response:
+    query = Query(request, LIST_QUERY)
+    target_type = query.choice("target_type", TargetType)
+    match = JobFilter(
+        tenant=tenant_of(request),
+        state=query.choice("state", JobState),
+        queue=query.text("queue"),
+        tag=query.text("tag"),
+        target_type=None if target_type is None else target_type.value,
+        name_prefix=query.text("name_prefix"),
+    )
+    limit, cursor, mark = query.limit(), query.text("cursor"), query_mark("jobs", match)
+    query.check()
+    before = None if cursor is None else JobId(read_cursor(cursor, mark))
+    found = await surface.insights.jobs(match, before=before, limit=limit + 1)
+    more = len(found) > limit
+    shown = found[:limit]
+    return json_answer(Page([job_view(job) for job in shown], make_cursor(mark, shown[-1].id) if more else None))
+
+
+async def get(surface: Surface, request: Request) -> Response:
+    return job_answer(await surface.insights.job(tenant_of(request), job_id_of(request)))
+
+
+async def replace(surface: Surface, request: Request) -> Response:
+    problems = Problems()
+    asked = await json_body(request, JobInput, problems)
+
+    def define(job: Job, now_ms: int) -> Definition:
+        return to_definition(
+            asked,
+            problems,
+            job_id=job.id,
+            now_ms=now_ms,
+            current=job.definition,
+            payload_bytes_max=surface.payload_bytes_max,
+        )
+
+    job = await surface.operations.edit_job(
+        tenant_of(request), job_id_of(request), define, expected_version=expected_version(request)
+    )
+    return job_answer(job)
+
+
+async def patch(surface: Surface, request: Request) -> Response:
+    merge_patch = decode(await raw_body(request, types=MERGE_PATCH))
+
+    def define(job: Job, now_ms: int) -> Definition:
+        problems = Problems()
+        return to_definition(
+            patched(job.definition, merge_patch, problems),
+            problems,
+            job_id=job.id,
+            now_ms=now_ms,
+            current=job.definition,
+            payload_bytes_max=surface.payload_bytes_max,
+        )
+
+    job = await surface.operations.edit_job(
+        tenant_of(request), job_id_of(request), define, expected_version=expected_version(request)
+    )
+    return job_answer(job)
+
+
+async def delete(surface: Surface, request: Request) -> Response:
+    await surface.operations.delete_job(
+        tenant_of(request), job_id_of(request), expected_version=expected_version(request)
+    )
+    return Response(status_code=204)
+
+
+async def pause(surface: Surface, request: Request) -> Response:
+    asked = await optional_body(request, PauseInput)
+    problems = Problems()
+    check_note(asked.note, problems)
+    problems.raise_any()
+    return job_answer(await surface.operations.pause_job(tenant_of(request), job_id_of(request), note=asked.note))
+
+
+async def resume(surface: Surface, request: Request) -> Response:
+    return job_answer(await surface.operations.resume_job(tenant_of(request), job_id_of(request)))
+
+
+async def run_now(surface: Surface, request: Request) -> Response:
+    asked = await optional_body(request, RunNowInput)
+    tenant, job_id = tenant_of(request), job_id_of(request)
+    job = await surface.insights.job(tenant, job_id)
+    run_id = await surface.operations.run_job(tenant, job_id, force=asked.force)
+    definition = job.definition
+    return new_run_answer(
+        run_id,
+        job=(job.id, job.version),
+        tenant=tenant,
+        kind=RunKind.MANUAL,
+        queue=definition.queue,
+        priority=definition.priority,
+        tags=definition.tags,
+        now_ms=id_ms(run_id),
+    )
+
+
+def job_id_of(request: Request) -> JobId:
+    """The job in the path. What is not even an id names no job."""
+    text = request.path_params["id"]
+    try:
+        return parse_job_id(text)
+    except Invalid:
+        raise NotFound("job", text[:64]) from None
+
+
+ROUTES = (
+    ApiRoute(
+        method="POST",
+        path="/v1/jobs",
+        handler=create,
+        summary="Create a job.",
+        request=JobInput,
+        response=JobView,
+        status=201,
+    ),
+    ApiRoute(
+        method="GET",
+        path="/v1/jobs",
+        handler=list_page,
+        summary="List jobs, newest first.",
+        response=Page[JobView],
+        query=LIST_QUERY,
+    ),
+    ApiRoute(method="GET", path="/v1/jobs/{id}", handler=get, summary="Get a job.", response=JobView),
+    ApiRoute(
+        method="PUT",
+        path="/v1/jobs/{id}",
+        handler=replace,
+        summary="Replace the writable part of a job.",
+        request=JobInput,
+        response=JobView,
+    ),
+    ApiRoute(
+        method="PATCH",
+        path="/v1/jobs/{id}",
+        handler=patch,
+        summary="Change some of a job by a JSON merge patch.",
+        request=JobPatch,
+        response=JobView,
+    ),
+    ApiRoute(method="DELETE", path="/v1/jobs/{id}", handler=delete, summary="Delete a job.", status=204),
+    ApiRoute(
+        method="POST",
+        path="/v1/jobs/{id}/pause",
+        handler=pause,
+        summary="Pause a job.",
+        request=PauseInput,
+        response=JobView,
+    ),
+    ApiRoute(
+        method="POST", path="/v1/jobs/{id}/resume", handler=resume, summary="Resume a paused job.", response=JobView
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/jobs/{id}/run",
+        handler=run_now,
+        summary="Run a job now; its schedule does not move.",
+        request=RunNowInput,
+        response=RunView,
+        status=201,
+    ),
+)

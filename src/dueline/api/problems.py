@@ -1,0 +1,111 @@
+"""From exceptions to RFC 9457 answers. What was not meant for the caller stays in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from traceback import extract_tb
+
+from starlette.responses import Response
+
+from dueline.domain.errors import Conflict, DuelineError, Invalid, NotFound, StoreUnavailable, VersionMismatch
+from dueline.runtime.log import get_log
+from dueline.wire.problems import FieldProblem, Problem
+from dueline.wire.reading import Unreadable, encode
+
+log = get_log(__name__)
+
+PROBLEM_JSON = "application/problem+json"
+RETRY_AFTER_S = 1
+"""A store that is away is usually back within seconds."""
+_TYPE_PREFIX = "urn:dueline:problem:"
+_INSTANCE_LETTERS_MAX = 200
+
+
+_TITLES = {
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    409: "Conflict",
+    412: "Precondition Failed",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+"""As RFC 9110 has them; those of the standard library change with the version of Python."""
+
+
+class Refused(DuelineError):
+    """The request cannot be taken as it was sent, whatever is in it."""
+
+    def __init__(self, status: int, slug: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.slug = slug
+        self.headers = dict(headers or {})
+
+
+_STATUSES: dict[type[DuelineError], tuple[int, str]] = {
+    Invalid: (422, "invalid"),
+    Unreadable: (400, "unreadable"),
+    NotFound: (404, "not-found"),
+    Conflict: (409, "conflict"),
+    VersionMismatch: (412, "version-mismatch"),
+    StoreUnavailable: (503, "unavailable"),
+}
+
+
+def problem_response(error: Exception, *, method: str, path: str) -> Response:
+    """The answer to a request that ended with an exception."""
+    if isinstance(error, Refused):
+        return _response(error.status, error.slug, str(error), path, headers=error.headers)
+    for kind, (status, slug) in _STATUSES.items():
+        if isinstance(error, kind):
+            return _known_response(error, status, slug, path)
+    _log_unexpected(error, method)
+    return _response(500, "internal", "Something broke; the log of the server has it.", path)
+
+
+def _known_response(error: Exception, status: int, slug: str, path: str) -> Response:
+    if isinstance(error, StoreUnavailable):
+        # Its text may name hosts and users of the database.
+        log.warning("request refused", reason=str(error))
+        headers = {"retry-after": str(RETRY_AFTER_S)}
+        return _response(
+            status, slug, "The store cannot be reached; whether a write took effect is unknown.", path, headers=headers
+        )
+    if isinstance(error, Invalid):
+        errors = [FieldProblem(field, reason) for field, reason in error.problems]
+        detail = str(error) if len(errors) == 1 else f"{len(errors)} fields need correction."
+        return _response(status, slug, detail, path, errors=errors)
+    return _response(status, slug, str(error), path)
+
+
+def _response(
+    status: int,
+    slug: str,
+    detail: str,
+    path: str,
+    *,
+    errors: list[FieldProblem] | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    problem = Problem(
+        type=_TYPE_PREFIX + slug,
+        title=_TITLES[status],
+        status=status,
+        detail=detail,
+        instance=path[:_INSTANCE_LETTERS_MAX],
+        errors=errors or [],
+    )
+    return Response(encode(problem), status, media_type=PROBLEM_JSON, headers=headers)
+
+
+def _log_unexpected(error: Exception, method: str) -> None:
+    """Where it broke, and not with what: messages and requests may carry what people want kept secret."""
+    where = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in extract_tb(error.__traceback__)]
+    log.error("request broke", method=method, error=type(error).__name__, where=" < ".join(reversed(where)))

@@ -1,0 +1,164 @@
+"""Reading requests: bodies within their bounds, query parameters, preconditions, the tenant."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+
+from dueline.api.problems import Refused
+from dueline.domain import limits
+from dueline.domain.job import DEFAULT_TENANT
+from dueline.wire.labels import CONTROL, read_instant
+from dueline.wire.problems import Problems
+from dueline.wire.reading import read_body
+
+T = TypeVar("T", bound=msgspec.Struct)
+E = TypeVar("E", bound=StrEnum)
+
+BODY_READ_S = 30.0
+"""How long a body may take to arrive: a client that sends a byte now and then must not hold memory for ever."""
+JSON = ("application/json",)
+MERGE_PATCH = ("application/merge-patch+json", "application/json")
+_UTF8 = frozenset({"utf-8", "utf8", '"utf-8"'})
+_TAG = re.compile(r'"v([1-9][0-9]{0,8})"')
+_LOCAL_HOST = re.compile(r"(127(\.[0-9]{1,3}){3}|\[::1\]|localhost)(:[0-9]{1,5})?", re.IGNORECASE)
+_NEVER = 0
+"""A version that no job has: versions begin at 1."""
+
+
+def tenant_of(_request: Request) -> str:
+    """Whose request it is. Until there are keys, everything belongs to one tenant."""
+    return DEFAULT_TENANT
+
+
+def check_caller(request: Request) -> None:
+    """Refuse what a web page made a browser send: without keys, calling from this machine is all that shows who calls.
+
+    A page of another origin says so in `Origin`; one that had its own name resolve to this machine says so in `Host`.
+    """
+    host = request.headers.get("host", "")
+    if not _LOCAL_HOST.fullmatch(host):
+        raise Refused(403, "forbidden", "Call this server by its own address: 127.0.0.1, [::1] or localhost.")
+    origin = request.headers.get("origin")
+    if origin is not None and origin != f"http://{host}":
+        raise Refused(403, "forbidden", "A page of another origin may not call this server.")
+
+
+async def raw_body(request: Request, *, types: Sequence[str] = JSON) -> bytes:
+    """The body, refused before more of it is read than is allowed. An absent content type means JSON."""
+    most = limits.BODY_BYTES_MAX
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and (len(declared) > 15 or int(declared) > most):
+        raise _too_large(most)
+    chunks, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_READ_S):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > most:
+                    raise _too_large(most)
+                chunks.append(chunk)
+    except TimeoutError:
+        raise Refused(408, "body-too-slow", f"The body did not arrive within {BODY_READ_S:g} s.") from None
+    if size:
+        _check_type(request.headers.get("content-type"), types)
+    return b"".join(chunks)
+
+
+async def json_body(request: Request, kind: type[T], problems: Problems) -> T:
+    """A body of one type. What does not fit is told to `problems`."""
+    return read_body(await raw_body(request), kind, problems)
+
+
+async def optional_body(request: Request, kind: type[T]) -> T:
+    """The same for a body that may be left out, with its problems raised."""
+    raw = await raw_body(request)
+    if not raw:
+        return kind()
+    problems = Problems()
+    asked = read_body(raw, kind, problems)
+    problems.raise_any()
+    return asked
+
+
+def expected_version(request: Request) -> int | None:
+    """The version that If-Match names; None without one or with `*`. A tag that is not ours matches no version."""
+    header = request.headers.get("if-match")
+    if header is None or header.strip() == "*":
+        return None
+    tag = _TAG.fullmatch(header.strip())
+    if tag is None and "," in header:
+        problems = Problems()
+        problems.add("If-Match", "give one entity tag, or *")
+        problems.raise_any()
+    return _NEVER if tag is None else int(tag[1])
+
+
+class Query:
+    """The query parameters of a list. Call `check` once all of them were asked for."""
+
+    def __init__(self, request: Request, known: Sequence[str]) -> None:
+        self.problems = Problems()
+        self._values: dict[str, str] = {}
+        for name, value in request.query_params.multi_items():
+            if name not in known:
+                self.problems.add(CONTROL.sub("?", name), f"unknown parameter; known: {', '.join(known) or 'none'}")
+            elif name in self._values:
+                self.problems.add(name, "is given twice")
+            elif CONTROL.search(value):
+                self.problems.add(name, "must not hold control characters")
+            else:
+                self._values[name] = value
+
+    def text(self, name: str) -> str | None:
+        """A parameter; one that is empty counts as absent."""
+        return self._values.get(name) or None
+
+    def choice(self, name: str, kind: type[E]) -> E | None:
+        value = self.text(name)
+        if value is None:
+            return None
+        try:
+            return kind(value)
+        except ValueError:
+            self.problems.add(name, f"must be one of {', '.join(kind)}")
+            return None
+
+    def instant_ms(self, name: str) -> int | None:
+        value = self.text(name)
+        return None if value is None else read_instant(value, name, self.problems)
+
+    def limit(self) -> int:
+        """Rows of a page: whatever number is asked for is brought into bounds."""
+        value = self.text("limit")
+        if value is None:
+            return limits.PAGE_ROWS_DEFAULT
+        if not re.fullmatch(r"-?[0-9]+", value):
+            self.problems.add("limit", "must be a whole number")
+            return limits.PAGE_ROWS_DEFAULT
+        if len(value) > 9:
+            return 1 if value.startswith("-") else limits.PAGE_ROWS_MAX
+        return min(max(int(value), 1), limits.PAGE_ROWS_MAX)
+
+    def check(self) -> None:
+        self.problems.raise_any()
+
+
+def _too_large(most: int) -> Refused:
+    # The rest of the body is not read, so the connection cannot be used again.
+    return Refused(413, "too-large", f"A body may have {most} bytes.", headers={"connection": "close"})
+
+
+def _check_type(header: str | None, types: Sequence[str]) -> None:
+    if header is None:
+        return
+    media_type, *parameters = (part.strip() for part in header.lower().split(";"))
+    charsets = [part.removeprefix("charset=") for part in parameters if part.startswith("charset=")]
+    if media_type not in types or not _UTF8.issuperset(charsets):
+        raise Refused(415, "unsupported-media-type", f"The body must be {' or '.join(types)} in UTF-8.")

@@ -1,0 +1,165 @@
+"""Runs over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from msgspec import UNSET
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dueline.api.answers import json_answer, new_run_answer
+from dueline.api.requests import Query, raw_body, tenant_of
+from dueline.api.routes import ApiRoute, Surface
+from dueline.domain import limits
+from dueline.domain.errors import Invalid, NotFound
+from dueline.domain.ids import JobId, RunId, parse_job_id, parse_run_id, run_text
+from dueline.domain.states import RunKind, RunState
+from dueline.engine.operations import AdhocRun
+from dueline.store.shapes import RunFilter
+from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
+from dueline.wire.problems import Problems
+from dueline.wire.reading import decoder_of, read_body
+from dueline.wire.runs import (
+    AdhocInput,
+    AdhocSpec,
+    BulkInput,
+    BulkView,
+    RunRef,
+    RunView,
+    run_view,
+    to_spec,
+)
+
+LIST_QUERY = ("job_id", "state", "kind", "tag", "from", "to", "limit", "cursor")
+RUNS_PER_TURN = 250
+"""Runs of a bulk call that are checked before others get their turn on the loop: a few milliseconds."""
+
+_members = decoder_of(dict[str, msgspec.Raw])
+
+
+async def create(surface: Surface, request: Request) -> Response:
+    raw = await raw_body(request)
+    return await (_create_many if _is_bulk(raw) else _create_one)(surface, request, raw)
+
+
+async def list_page(surface: Surface, request: Request) -> Response:
+    query = Query(request, LIST_QUERY)
+    from_ms, to_ms = query.instant_ms("from"), query.instant_ms("to")
+    if from_ms is not None and to_ms is not None and from_ms > to_ms:
+        query.problems.add("to", "must not lie before from")
+    match = RunFilter(
+        tenant=tenant_of(request),
+        job_id=_job_filter(query),
+        state=query.choice("state", RunState),
+        kind=query.choice("kind", RunKind),
+        tag=query.text("tag"),
+        from_ms=from_ms,
+        to_ms=to_ms,
+    )
+    limit, cursor, mark = query.limit(), query.text("cursor"), query_mark("runs", match)
+    query.check()
+    before = None if cursor is None else RunId(read_cursor(cursor, mark))
+    found = await surface.insights.runs(match, before=before, limit=limit + 1)
+    more = len(found) > limit
+    shown = found[:limit]
+    return json_answer(Page([run_view(run) for run in shown], make_cursor(mark, shown[-1].id) if more else None))
+
+
+async def get(surface: Surface, request: Request) -> Response:
+    text = request.path_params["id"]
+    try:
+        run_id = parse_run_id(text)
+    except Invalid:
+        raise NotFound("run", text[:64]) from None
+    return json_answer(run_view(await surface.insights.run(tenant_of(request), run_id)))
+
+
+async def _create_one(surface: Surface, request: Request, raw: bytes) -> Response:
+    problems, tenant, now_ms = Problems(), tenant_of(request), surface.operations.now_ms()
+    asked = read_body(raw, AdhocInput, problems)
+    spec = to_spec(asked, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
+    problems.raise_any()
+    (run_id,) = await surface.operations.enqueue(tenant, [_adhoc(spec)])
+    return new_run_answer(
+        run_id,
+        job=None,
+        tenant=tenant,
+        kind=RunKind.ADHOC,
+        queue=spec.queue,
+        priority=spec.priority,
+        tags=spec.tags,
+        now_ms=now_ms,
+    )
+
+
+async def _create_many(surface: Surface, request: Request, raw: bytes) -> Response:
+    problems, now_ms = Problems(), surface.operations.now_ms()
+    bulk = read_body(raw, BulkInput, problems)
+    asked = [] if bulk.runs is UNSET else bulk.runs
+    if not 1 <= len(asked) <= limits.RUNS_PER_CALL_MAX and not problems.touch("runs"):
+        problems.add("runs", f"must be 1 to {limits.RUNS_PER_CALL_MAX} runs, and are {len(asked)}")
+        problems.raise_any()
+    adhoc = []
+    for index, one in enumerate(asked):
+        if problems.full:
+            break
+        inside = problems.within(f"runs[{index}].")
+        adhoc.append(_adhoc(to_spec(one, inside, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)))
+        if index % RUNS_PER_TURN == RUNS_PER_TURN - 1:
+            await asyncio.sleep(0)
+    problems.raise_any()
+    run_ids = await surface.operations.enqueue(tenant_of(request), adhoc)
+    return json_answer(BulkView([RunRef(run_text(run_id)) for run_id in run_ids]), status=201)
+
+
+def _is_bulk(raw: bytes) -> bool:
+    """Whether the body is an object with `runs`. Anything that cannot be read is for the reader of one run to refuse."""
+    if b'"runs"' not in raw:
+        return False
+    try:
+        return "runs" in _members.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def _adhoc(spec: AdhocSpec) -> AdhocRun:
+    return AdhocRun(
+        execution=spec.execution,
+        queue=spec.queue,
+        priority=spec.priority,
+        region=spec.region,
+        tags=spec.tags,
+        due_ms=spec.due_ms,
+    )
+
+
+def _job_filter(query: Query) -> JobId | None:
+    text = query.text("job_id")
+    if text is not None:
+        with query.problems.gathering():
+            return parse_job_id(text)
+    return None
+
+
+ROUTES = (
+    ApiRoute(
+        method="POST",
+        path="/v1/runs",
+        handler=create,
+        summary="Run something at once or later without a job: one run, or many in one call, all or none.",
+        request=AdhocInput | BulkInput,
+        response=RunView | BulkView,
+        status=201,
+    ),
+    ApiRoute(
+        method="GET",
+        path="/v1/runs",
+        handler=list_page,
+        summary="List runs, latest scheduled first.",
+        response=Page[RunView],
+        query=LIST_QUERY,
+    ),
+    ApiRoute(method="GET", path="/v1/runs/{id}", handler=get, summary="Get a run with its attempts.", response=RunView),
+)

@@ -1,0 +1,98 @@
+"""The HTTP server: uvicorn inside the running loop, without its signal handlers, log and lifespan."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from dueline.domain.errors import DuelineError
+
+GRACE_S = 5
+"""How long requests under way may take to end when the server stops."""
+KEEP_ALIVE_S = 65
+"""Longer than the idle time of common proxies (60 s), so that it is they who close and no request crosses a close."""
+BACKLOG = 2_048
+START_POLL_S = 0.005
+
+
+class CannotListen(DuelineError):
+    """The address is taken, or is not this machine's."""
+
+
+class ApiServer:
+    """Serves from `start` to `stop`. Port 0 takes a free one; `port` is the real one from `start` on."""
+
+    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+        self._app = app
+        self.host = host
+        self.port = port
+        self._server: _Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    async def start(self) -> None:
+        """Return when connections are accepted, or raise CannotListen."""
+        listener = _listen(self.host, self.port)
+        self.port = listener.getsockname()[1]
+        config = uvicorn.Config(
+            self._app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+        self._server = _Server(config)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+        while not self._server.started:
+            if self._serving.done():
+                self._serving.result()
+                raise CannotListen(f"cannot serve on {self.url}")
+            await asyncio.sleep(START_POLL_S)
+
+    async def stop(self) -> None:
+        """Stop accepting, let requests end for a few seconds, then close."""
+        if self._server is None or self._serving is None:
+            return
+        self._server.should_exit = True
+        await self._serving
+        self._server = self._serving = None
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Signals belong to the process, which stops its parts in order."""
+        yield
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.setblocking(False)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+    return listener

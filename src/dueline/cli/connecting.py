@@ -1,0 +1,50 @@
+"""The client that commands use, and the files that they read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dueline.config import load_settings
+from dueline.domain.errors import Invalid
+from dueline.sdk.client import Client
+from dueline.wire.reading import Unreadable, decode
+
+
+def connect() -> Client:
+    """A client for the server that the settings name."""
+    settings = load_settings()
+    return Client(settings.url, api_key=settings.api_key)
+
+
+def read_object(path: Path | None) -> dict[str, Any]:
+    """The JSON object in a file, or on standard input for `-`; empty without a file."""
+    if path is None:
+        return {}
+    try:
+        value = decode(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
+    except OSError as error:
+        raise Invalid(("--file", f"cannot read {path}: {error.strerror}")) from None
+    except Unreadable as error:
+        raise Invalid(("--file", f"{path}: {error}")) from None
+    if not isinstance(value, dict):
+        raise Invalid(("--file", f"{path} must hold a JSON object"))
+    return value
+
+
+def read_payload(text: str) -> Any:
+    """What `--body` means: `@file` is a file's text; a JSON object or list is JSON; anything else is text."""
+    if text.startswith("@"):
+        try:
+            text = Path(text[1:]).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise typer.BadParameter(f"cannot read {text[1:]} as UTF-8 text", param_hint="--body") from None
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return decode(text.encode())
+        except Unreadable:
+            return text
+    return text

@@ -1,0 +1,56 @@
+"""The command `dueline`, assembled: one file a noun, and `roles` for the commands that start a process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from dueline import __version__
+from dueline.cli import db, jobs, roles, runs, settings
+from dueline.cli.exits import TOLD, report
+
+app = typer.Typer(
+    name="dueline",
+    help="Dueline, a job scheduler. Start with: dueline serve",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+roles.register(app)
+app.add_typer(jobs.app, name="job")
+app.add_typer(runs.app, name="run")
+app.add_typer(db.app, name="db")
+app.add_typer(settings.app, name="config")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def dueline(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Dueline, a job scheduler. Start with: dueline serve"""
+
+
+@app.command()
+def version() -> None:
+    """Show the version."""
+    typer.echo(__version__)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run a command and exit: 0 done, 1 failed, 2 bad input, 3 not found, 4 conflict, 5 unreachable."""
+    try:
+        app(args, prog_name="dueline")
+    except TOLD as error:
+        sys.exit(report(error))

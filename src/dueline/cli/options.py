@@ -1,0 +1,98 @@
+"""Options that several commands share, and the JSON that they stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dueline.cli.connecting import read_payload
+from dueline.domain.durations import parse_duration
+from dueline.domain.instants import format_instant
+from dueline.runtime.clock import SystemClock
+
+FileOption = Annotated[
+    Path | None, typer.Option("--file", "-f", help="A file with the JSON, - for standard input; options override it.")
+]
+Url = Annotated[str | None, typer.Option("--url", help="The URL to call.")]
+Method = Annotated[str | None, typer.Option("--method", help="The HTTP method. Default: POST.")]
+Headers = Annotated[list[str] | None, typer.Option("--header", help="A header, as 'Name: value'; repeat it.")]
+Body = Annotated[
+    str | None, typer.Option("--body", help="The body: a JSON object or list, or any text; @FILE takes it from a file.")
+]
+Queue = Annotated[str | None, typer.Option("--queue", help="The queue. Default: default.")]
+Priority = Annotated[int | None, typer.Option("--priority", help="0 to 9; 9 is the most urgent. Default: 5.")]
+Region = Annotated[str | None, typer.Option("--region", help="The region to run in.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; repeat it.")]
+RetryAttempts = Annotated[int | None, typer.Option("--retry-attempts", help="Attempts in all. Default: 5.")]
+RetryBackoff = Annotated[str | None, typer.Option("--retry-backoff", help="exponential or fixed.")]
+RetryBase = Annotated[str | None, typer.Option("--retry-base", help="The first wait, such as 1s.")]
+RetryCap = Annotated[str | None, typer.Option("--retry-cap", help="The longest wait, such as 5m.")]
+Timeout = Annotated[str | None, typer.Option("--timeout", help="How long an attempt may take. Default: 30s.")]
+Delivery = Annotated[str | None, typer.Option("--delivery", help="at_least_once or at_most_once.")]
+At = Annotated[str | None, typer.Option("--at", help="Once, at an RFC 3339 time.")]
+In = Annotated[str | None, typer.Option("--in", help="Once, after a while such as 2s or PT15M.")]
+Cron = Annotated[str | None, typer.Option("--cron", help="By a cron expression; six fields have seconds first.")]
+Every = Annotated[str | None, typer.Option("--every", help="At a fixed rate, such as 15m.")]
+Timezone = Annotated[str | None, typer.Option("--timezone", help="The zone of --cron, such as Europe/Berlin.")]
+StartAt = Annotated[str | None, typer.Option("--start-at", help="Where --every is anchored.")]
+AllowPast = Annotated[bool, typer.Option("--allow-past", help="Let --at lie in the past, and run at once.")]
+Name = Annotated[str | None, typer.Option("--name", help="A name, unique among living jobs.")]
+Overlap = Annotated[str | None, typer.Option("--overlap", help="skip, queue_one, queue_all or allow.")]
+Misfire = Annotated[str | None, typer.Option("--misfire", help="fire_once, fire_all or skip.")]
+IfVersion = Annotated[int | None, typer.Option("--if-version", help="Only if the job is at this version.")]
+Limit = Annotated[int | None, typer.Option("--limit", help="Rows of a page.")]
+Cursor = Annotated[str | None, typer.Option("--cursor", help="Where to go on: what the last page told.")]
+Everything = Annotated[bool, typer.Option("--all", help="All pages.")]
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """The values that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def target_of(url: str | None, method: str | None, headers: list[str] | None, body: str | None) -> dict[str, Any]:
+    """The target that options ask for; empty when they ask for none."""
+    target = given(url=url, method=method, body=None if body is None else read_payload(body))
+    if headers:
+        target["headers"] = dict(_header(line) for line in headers)
+    return {"target": target} if target else {}
+
+
+def retry_of(attempts: int | None, backoff: str | None, base: str | None, cap: str | None) -> dict[str, Any]:
+    retry = given(max_attempts=attempts, backoff=backoff, base=base, cap=cap)
+    return {"retry": retry} if retry else {}
+
+
+def instant_of(at: str | None, in_: str | None) -> str | None:
+    """The instant that --at or --in names."""
+    if in_ is None:
+        return at
+    if at is not None:
+        raise typer.BadParameter("give --at or --in, not both", param_hint="--in")
+    return format_instant(SystemClock().wall_ms() + parse_duration(in_, field="--in"))
+
+
+def schedule_of(
+    at: str | None, in_: str | None, cron: str | None, every: str | None, **companions: Any
+) -> dict[str, Any]:
+    """The schedule that options ask for; empty when they ask for none."""
+    schedule = given(at=instant_of(at, in_), cron=cron, every=every, **companions)
+    return {"schedule": schedule} if schedule else {}
+
+
+def overlay(lower: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
+    """Two JSON objects as one; where both say something, the upper one counts. Null stays null."""
+    merged = dict(lower)
+    for name, value in upper.items():
+        under = merged.get(name)
+        merged[name] = overlay(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon:
+        raise typer.BadParameter(f"{line!r} is not 'Name: value'", param_hint="--header")
+    return name.strip(), value.strip()

@@ -1,0 +1,138 @@
+"""`dueline run …`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dueline.cli import options
+from dueline.cli.connecting import connect, read_object
+from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table
+
+app = typer.Typer(help="Runs: list them, look at one, run something without a job.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(
+    job: Annotated[str | None, typer.Option(metavar="ID", help="Runs of a job.")] = None,
+    state: Annotated[str | None, typer.Option(help="ready, running, succeeded, failed, …")] = None,
+    kind: Annotated[str | None, typer.Option(help="scheduled, manual or adhoc.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Runs with a tag.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Scheduled at this RFC 3339 time or later.")] = None,
+    to: Annotated[str | None, typer.Option(help="Scheduled before this RFC 3339 time.")] = None,
+    limit: options.Limit = None,
+    cursor: options.Cursor = None,
+    all_: options.Everything = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List runs, latest scheduled first.
+
+    \b
+    Examples:
+      dueline run list --state failed
+      dueline run list --job job_01h455vb4pex5vsknk084sn02q --from 2026-03-29T00:00:00Z --output json
+    """
+    filters = {"job_id": job, "state": state, "kind": kind, "tag": tag, "from": from_, "to": to}
+    with connect() as client:
+        if all_:
+            page: dict[str, Any] = {"items": list(client.all_runs(**filters, limit=limit or 500)), "next_cursor": None}
+        else:
+            page = client.runs(**filters, limit=limit, cursor=cursor)
+    if output is Output.JSON:
+        print_json(page)
+        return
+    print_table(
+        ["ID", "STATE", "KIND", "DUE", "FINISHED", "ATTEMPT", "JOB", "ERROR"],
+        [
+            (
+                run["id"],
+                run["state"],
+                run["kind"],
+                run["due_at"],
+                run["finished_at"],
+                run["attempt"],
+                run["job_id"],
+                run["error"] or run["reason"],
+            )
+            for run in page["items"]
+        ],
+        uncut=["ID", "STATE"],
+    )
+    print_page(page)
+
+
+@app.command()
+def get(
+    run_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show a run with its attempts.
+
+    \b
+    Example:
+      dueline run get run_01h455vb4pex5vsknk084sn02q
+    """
+    with connect() as client:
+        run = client.run(run_id)
+    if output is Output.JSON:
+        print_json(run)
+        return
+    attempts = run.pop("attempts")
+    print_record(run)
+    if attempts:
+        typer.echo()
+        print_table(
+            ["ATTEMPT", "OUTCOME", "STATUS", "STARTED", "FINISHED", "WORKER", "ERROR"],
+            [
+                [
+                    attempt[name]
+                    for name in ("attempt", "outcome", "status", "started_at", "finished_at", "worker", "error")
+                ]
+                for attempt in attempts
+            ],
+        )
+
+
+@app.command()
+def create(
+    file: options.FileOption = None,
+    url: options.Url = None,
+    method: options.Method = None,
+    header: options.Headers = None,
+    body: options.Body = None,
+    at: options.At = None,
+    in_: options.In = None,
+    queue: options.Queue = None,
+    priority: options.Priority = None,
+    region: options.Region = None,
+    tag: options.Tags = None,
+    retry_attempts: options.RetryAttempts = None,
+    retry_backoff: options.RetryBackoff = None,
+    retry_base: options.RetryBase = None,
+    retry_cap: options.RetryCap = None,
+    timeout: options.Timeout = None,
+    delivery: options.Delivery = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run something without a job, at once or later. A file may hold many: {"runs": […]}.
+
+    \b
+    Examples:
+      dueline run create --url http://127.0.0.1:8701/ --body hello
+      dueline run create --url https://example.com/mail --in 10m --tag mail
+    """
+    asked = {
+        **options.target_of(url, method, header, body),
+        **options.retry_of(retry_attempts, retry_backoff, retry_base, retry_cap),
+        **options.given(queue=queue, priority=priority, region=region, tags=tag, timeout=timeout, delivery=delivery),
+        **options.given(due_at=options.instant_of(at, in_)),
+    }
+    with connect() as client:
+        created = client.create_run(options.overlay(read_object(file), asked))
+    if output is Output.JSON:
+        print_json(created)
+    elif "items" in created:
+        print_table(["ID"], [(item["id"],) for item in created["items"]], uncut=["ID"])
+    else:
+        print_record(created)

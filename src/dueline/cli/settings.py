@@ -1,0 +1,31 @@
+"""`dueline config …`."""
+
+from __future__ import annotations
+
+import typer
+
+from dueline.cli.output import Output, OutputOption, print_json, print_table
+from dueline.config import load_settings, names, shown
+
+app = typer.Typer(help="The settings of this machine.", no_args_is_help=True)
+
+
+@app.callback()
+def settings() -> None:
+    """The settings of this machine."""
+
+
+@app.command()
+def show(output: OutputOption = Output.TABLE) -> None:
+    """Show every setting, and where its value came from. Secrets are not shown.
+
+    \b
+    Example:
+      dueline config show
+    """
+    loaded = load_settings()
+    rows = [(name, shown(loaded, name), loaded.origins[name]) for name in names()]
+    if output is Output.JSON:
+        print_json({name: {"value": value, "origin": origin} for name, value, origin in rows})
+    else:
+        print_table(["SETTING", "VALUE", "FROM"], rows)

@@ -1,0 +1,257 @@
+"""Settings, and the only reader of the environment: defaults < TOML file < `DUELINE_…` variables < flags.
+
+What is unknown is refused, and every value remembers where it came from.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dueline.domain import limits
+from dueline.domain.errors import Invalid
+
+PREFIX = "DUELINE_"
+CONFIG_VARIABLE = "DUELINE_CONFIG"
+SECRETS = frozenset({"api_key", "admin_key"})
+"""Settings that are never shown."""
+PAYLOAD_BYTES_CEILING = 1024 * 1024
+"""What payloads may be configured to: past a megabyte, run rows and claim batches stop being cheap."""
+_SLOTS_CEILING = 100_000
+_DRAIN_S_CEILING = 3_600.0
+_QUEUE = re.compile(rf"[A-Za-z0-9._-]{{1,{limits.QUEUE_LETTERS_MAX}}}")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Every setting, checked. `origins` says for each where its value came from."""
+
+    host: str
+    port: int
+    db: str
+    queues: tuple[str, ...]
+    slots: int
+    drain_s: float
+    log_level: str
+    log_form: str
+    url: str
+    api_key: str | None
+    admin_key: str | None
+    payload_bytes_max: int
+    origins: dict[str, str]
+
+
+def load_settings(flags: Mapping[str, Any] | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process, or Invalid with everything that is wrong with them. `flags` are named like settings."""
+    variables = os.environ if environ is None else environ
+    problems: list[tuple[str, str]] = []
+    values: dict[str, Any] = _defaults(variables)
+    origins = dict.fromkeys(values, "default")
+    file_origin, file_values = _read_file(variables)
+    sources: list[tuple[str, Mapping[str, Any], Callable[[str], str]]] = [
+        (file_origin, file_values, str),
+        ("environment", _read_variables(variables), _variable),
+        ("flag", dict(flags or {}), _flag),
+    ]
+    for origin, given, spell in sources:
+        for name, raw in given.items():
+            if name not in _READERS:
+                problems.append((spell(name), _unknown_reason(spell(name), [spell(known) for known in _READERS])))
+                continue
+            try:
+                values[name] = _READERS[name](raw)
+            except ValueError as error:
+                problems.append((spell(name), f"{error} ({origin})"))
+            origins[name] = origin
+    if problems:
+        raise Invalid(*problems)
+    return Settings(**values, origins=origins)
+
+
+def shown(settings: Settings, name: str) -> str:
+    """A setting's value for people to read, without secrets."""
+    value = getattr(settings, name)
+    if value is None:
+        return ""
+    if name in SECRETS:
+        return "***"
+    if isinstance(value, tuple):
+        return ",".join(value)
+    # The password of a database address.
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", str(value))
+
+
+def names() -> list[str]:
+    """Every setting."""
+    return list(_READERS)
+
+
+def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "host": "127.0.0.1",
+        "port": 8700,
+        "db": str(_user_dir(variables, "XDG_DATA_HOME", ".local/share") / "dueline.db"),
+        "queues": (),
+        "slots": limits.SLOTS_DEFAULT,
+        "drain_s": limits.DRAIN_S,
+        "log_level": "info",
+        "log_form": "text",
+        "url": "http://127.0.0.1:8700",
+        "api_key": None,
+        "admin_key": None,
+        "payload_bytes_max": limits.PAYLOAD_BYTES_MAX,
+    }
+
+
+def _user_dir(variables: Mapping[str, str], name: str, fallback: str) -> Path:
+    """Our folder in one of the user's base folders. A relative one is ignored, as its specification asks."""
+    base = Path(variables.get(name, ""))
+    return (base if base.is_absolute() else Path.home() / fallback) / "dueline"
+
+
+def _read_file(variables: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    """Where the file is, and what it holds. One that was asked for must exist; the user's own may be missing."""
+    asked = variables.get(CONFIG_VARIABLE)
+    path = Path(asked) if asked else _user_dir(variables, "XDG_CONFIG_HOME", ".config") / "dueline.toml"
+    try:
+        return str(path), tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if asked:
+            raise Invalid((CONFIG_VARIABLE, f"there is no file {asked}")) from None
+        return str(path), {}
+    except OSError as error:
+        raise Invalid((CONFIG_VARIABLE, f"cannot read {path}: {error.strerror}")) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Invalid((CONFIG_VARIABLE, f"{path} is not TOML: {error}")) from None
+
+
+def _read_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Our variables by the names of their settings. An empty one counts as unset."""
+    return {
+        variable.removeprefix(PREFIX).lower(): value
+        for variable, value in variables.items()
+        if variable.startswith(PREFIX) and variable != CONFIG_VARIABLE and value
+    }
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _flag(name: str) -> str:
+    # A flag is repeated for each of several values.
+    return "--queue" if name == "queues" else "--" + name.replace("_", "-")
+
+
+def _unknown_reason(spelt: str, known: list[str]) -> str:
+    near = get_close_matches(spelt, known, n=1)
+    return f"there is no such setting: did you mean {near[0]}?" if near else "there is no such setting"
+
+
+def _host(raw: Any) -> str:
+    host = _text(raw)
+    try:
+        loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        raise ValueError(f"{host!r} is not an address such as 127.0.0.1") from None
+    if not loopback:
+        raise ValueError(
+            f"{host} can be reached from the network, and there are no API keys yet: use 127.0.0.1, ::1 or localhost"
+        )
+    return host
+
+
+def _db(raw: Any) -> str:
+    address = _text(raw)
+    scheme, separator, _ = address.partition("://")
+    if separator and scheme not in ("sqlite", "postgresql", "postgres"):
+        raise ValueError(f"{scheme}:// is not known: use postgresql://…, sqlite:///path, or a file path")
+    return address
+
+
+def _queues(raw: Any) -> tuple[str, ...]:
+    queues = [part.strip() for part in raw.split(",")] if isinstance(raw, str) else raw
+    if not isinstance(queues, list | tuple):
+        raise ValueError("must be a list of queues")
+    for queue in queues:
+        if not isinstance(queue, str) or not _QUEUE.fullmatch(queue):
+            raise ValueError(f"{queue!r} is not the name of a queue: use the letters A-Z a-z 0-9 . _ -")
+    return tuple(dict.fromkeys(queues))
+
+
+def _url(raw: Any) -> str:
+    url = _text(raw)
+    if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url):
+        raise ValueError(f"{url!r} is not an address such as http://127.0.0.1:8700")
+    return url.rstrip("/")
+
+
+def _key(raw: Any) -> str:
+    key = _text(raw)
+    if not re.fullmatch(r"[!-~]{1,512}", key):
+        raise ValueError("must be plain ASCII without spaces")
+    return key
+
+
+def _text(raw: Any) -> str:
+    if not isinstance(raw, str) or not raw:
+        raise ValueError("must be text")
+    return raw
+
+
+def _whole(least: int, most: int) -> Callable[[Any], int]:
+    def read(raw: Any) -> int:
+        try:
+            value = int(raw) if isinstance(raw, str) else raw
+        except ValueError:
+            value = None
+        if type(value) is not int or not least <= value <= most:
+            raise ValueError(f"must be a whole number between {least} and {most}")
+        return value
+
+    return read
+
+
+def _seconds(most: float) -> Callable[[Any], float]:
+    def read(raw: Any) -> float:
+        try:
+            value = float("nan") if isinstance(raw, bool) else float(raw)
+        except (TypeError, ValueError):
+            value = float("nan")
+        if not 0 <= value <= most:
+            raise ValueError(f"must be a number of seconds between 0 and {most:g}")
+        return value
+
+    return read
+
+
+def _choice(*choices: str) -> Callable[[Any], str]:
+    def read(raw: Any) -> str:
+        if not isinstance(raw, str) or raw.lower() not in choices:
+            raise ValueError(f"must be {' or '.join(choices)}")
+        return raw.lower()
+
+    return read
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "host": _host,
+    "port": _whole(0, 65_535),
+    "db": _db,
+    "queues": _queues,
+    "slots": _whole(1, _SLOTS_CEILING),
+    "drain_s": _seconds(_DRAIN_S_CEILING),
+    "log_level": _choice("debug", "info", "warning", "error"),
+    "log_form": _choice("text", "json"),
+    "url": _url,
+    "api_key": _key,
+    "admin_key": _key,
+    "payload_bytes_max": _whole(1, PAYLOAD_BYTES_CEILING),
+}

@@ -1,0 +1,153 @@
+"""A small synchronous client. It speaks JSON as the API does: dictionaries in, dictionaries out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from http.client import responses
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from dueline import __version__
+from dueline.sdk.connection import Answer, Connection
+from dueline.sdk.errors import to_error
+from dueline.wire.problems import Problem
+from dueline.wire.reading import decoder_of, encode
+
+Json = dict[str, Any]
+
+URL_DEFAULT = "http://127.0.0.1:8700"
+TIMEOUT_S_DEFAULT = 30.0
+
+
+class Client:
+    """One server, over one kept-alive connection; not for several threads at a time.
+
+    Every method raises an ApiError of `dueline.sdk.errors` when the server says no, and Unreachable when no answer comes.
+    """
+
+    def __init__(
+        self, url: str = URL_DEFAULT, *, api_key: str | None = None, timeout_s: float = TIMEOUT_S_DEFAULT
+    ) -> None:
+        self._connection = Connection(url, timeout_s=timeout_s)
+        self._headers = {"user-agent": f"dueline/{__version__}", "accept": "application/json"}
+        if api_key:
+            self._headers["authorization"] = f"Bearer {api_key}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def create_job(self, job: Mapping[str, Any]) -> Json:
+        return self._json("POST", "/v1/jobs", job)
+
+    def job(self, job_id: str) -> Json:
+        return self._json("GET", _path("jobs", job_id))
+
+    def jobs(self, **filters: Any) -> Json:
+        """One page: `items`, and `next_cursor` for the next one."""
+        return self._json("GET", "/v1/jobs", query=filters)
+
+    def all_jobs(self, **filters: Any) -> Iterator[Json]:
+        return self._all("/v1/jobs", filters)
+
+    def replace_job(self, job_id: str, job: Mapping[str, Any], *, if_version: int | None = None) -> Json:
+        return self._json("PUT", _path("jobs", job_id), job, if_version=if_version)
+
+    def edit_job(self, job_id: str, patch: Mapping[str, Any], *, if_version: int | None = None) -> Json:
+        """Change some of a job by a merge patch: null removes, objects are merged."""
+        return self._json("PATCH", _path("jobs", job_id), patch, if_version=if_version)
+
+    def delete_job(self, job_id: str, *, if_version: int | None = None) -> None:
+        self._send("DELETE", _path("jobs", job_id), if_version=if_version)
+
+    def pause_job(self, job_id: str, *, note: str | None = None) -> Json:
+        return self._json("POST", _path("jobs", job_id, "pause"), {"note": note})
+
+    def resume_job(self, job_id: str) -> Json:
+        return self._json("POST", _path("jobs", job_id, "resume"))
+
+    def run_job(self, job_id: str, *, force: bool = False) -> Json:
+        return self._json("POST", _path("jobs", job_id, "run"), {"force": force})
+
+    def create_run(self, run: Mapping[str, Any]) -> Json:
+        return self._json("POST", "/v1/runs", run)
+
+    def create_runs(self, runs: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Write many runs, all or none; answers their ids in order."""
+        return [item["id"] for item in self._json("POST", "/v1/runs", {"runs": runs})["items"]]
+
+    def run(self, run_id: str) -> Json:
+        return self._json("GET", _path("runs", run_id))
+
+    def runs(self, **filters: Any) -> Json:
+        """One page. The filters `from` and `to` are given as `**{"from": …}`."""
+        return self._json("GET", "/v1/runs", query=filters)
+
+    def all_runs(self, **filters: Any) -> Iterator[Json]:
+        return self._all("/v1/runs", filters)
+
+    def _all(self, path: str, filters: Mapping[str, Any]) -> Iterator[Json]:
+        cursor = None
+        while True:
+            page = self._json("GET", path, query={**filters, "cursor": cursor})
+            yield from page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+    def _json(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        if_version: int | None = None,
+    ) -> Json:
+        answer = self._send(method, path, body, query=query, if_version=if_version)
+        return decoder_of(Json).decode(answer.body)  # type: ignore[no-any-return]  # a cached decoder forgets its type
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        if_version: int | None = None,
+    ) -> Answer:
+        headers = dict(self._headers)
+        if if_version is not None:
+            headers["if-match"] = f'"v{if_version}"'
+        if body is not None:
+            headers["content-type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        asked = {name: value for name, value in (query or {}).items() if value is not None}
+        target = f"{path}?{urlencode(asked)}" if asked else path
+        answer = self._connection.send(method, target, body=None if body is None else encode(body), headers=headers)
+        if answer.status >= 400:
+            raise to_error(_problem(answer))
+        return answer
+
+
+def _path(noun: str, identifier: str, *more: str) -> str:
+    return "/".join(["/v1", noun, quote(identifier, safe=""), *more])
+
+
+def _problem(answer: Answer) -> Problem:
+    """What the server said; something in between may have said it in another form."""
+    try:
+        problem: Problem = decoder_of(Problem).decode(answer.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        title = responses.get(answer.status, "Error")
+        problem = Problem(type="about:blank", title=title, status=answer.status)
+    return problem

@@ -1,0 +1,224 @@
+"""Jobs: what people write (JobInput), what they read (JobView), and the definition in between."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from dueline.domain import limits
+from dueline.domain.durations import format_duration
+from dueline.domain.ids import JobId, job_text
+from dueline.domain.instants import format_instant
+from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Delivery, Execution, Job
+from dueline.domain.overlap import Overlap
+from dueline.domain.states import JobState
+from dueline.wire.labels import check_name, check_priority, check_queue, check_region, check_tags, read_duration
+from dueline.wire.merging import merge
+from dueline.wire.policies import (
+    DEFAULT_MISFIRE,
+    DEFAULT_RETRY,
+    MisfireForm,
+    RetryForm,
+    misfire_form,
+    retry_form,
+    to_misfire,
+    to_retry,
+)
+from dueline.wire.problems import Problems
+from dueline.wire.reading import WHOLE, check_names, read_value
+from dueline.wire.schedules import ScheduleForm, schedule_form, to_schedule
+from dueline.wire.targets import TargetForm, target_form, to_target
+
+TIMEOUT_DEFAULT = format_duration(limits.TIMEOUT_MS_DEFAULT)
+
+
+class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The writable part of a job. Without a schedule it runs only when asked; without a name it is named after its id."""
+
+    READ_ONLY: ClassVar[frozenset[str]] = frozenset(
+        {"id", "tenant", "state", "pause_note", "version", "next_due_at", "created_at", "updated_at"}
+    )
+
+    target: TargetForm | UnsetType
+    name: str | None = None
+    schedule: ScheduleForm | None = None
+    queue: str = DEFAULT_QUEUE
+    priority: int = DEFAULT_PRIORITY
+    region: str = ""
+    retry: RetryForm = DEFAULT_RETRY
+    timeout: str = TIMEOUT_DEFAULT
+    overlap: Overlap = Overlap.SKIP
+    misfire: MisfireForm = DEFAULT_MISFIRE
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    tags: list[str] = []
+
+
+class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A JSON merge patch (RFC 7396) of the writable part: what is absent stays, null goes back to its default."""
+
+    target: dict[str, Any] | UnsetType = UNSET
+    name: str | UnsetType | None = UNSET
+    schedule: dict[str, Any] | UnsetType | None = UNSET
+    queue: str | UnsetType | None = UNSET
+    priority: int | UnsetType | None = UNSET
+    region: str | UnsetType | None = UNSET
+    retry: dict[str, Any] | UnsetType | None = UNSET
+    timeout: str | UnsetType | None = UNSET
+    overlap: Overlap | UnsetType | None = UNSET
+    misfire: dict[str, Any] | UnsetType | None = UNSET
+    delivery: Delivery | UnsetType | None = UNSET
+    tags: list[str] | UnsetType | None = UNSET
+
+
+class JobView(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as it stands."""
+
+    id: str
+    name: str
+    tenant: str
+    target: TargetForm
+    schedule: ScheduleForm | None
+    queue: str
+    priority: int
+    region: str
+    retry: RetryForm
+    timeout: str
+    overlap: Overlap
+    misfire: MisfireForm
+    delivery: Delivery
+    tags: tuple[str, ...]
+    state: JobState
+    pause_note: str | None
+    version: int
+    next_due_at: str | None
+    created_at: str
+    updated_at: str
+
+
+class PauseInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why a job is paused, for whoever finds it so."""
+
+    note: str | None = None
+
+
+class RunNowInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`force` runs it beside another run of the job, whatever its overlap policy says."""
+
+    force: bool = False
+
+
+def to_definition(
+    asked: JobInput,
+    problems: Problems,
+    *,
+    job_id: JobId,
+    now_ms: int,
+    current: Definition | None = None,
+    payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX,
+) -> Definition:
+    """The definition that was asked for, or Invalid with every problem that was found, those told before included."""
+    name = job_text(job_id) if asked.name is None else asked.name
+    check_name(name, problems)
+    check_queue(asked.queue, problems)
+    check_priority(asked.priority, problems)
+    check_region(asked.region, problems)
+    check_tags(asked.tags, problems)
+    schedule = to_schedule(
+        asked.schedule, problems, now_ms=now_ms, current=None if current is None else current.schedule
+    )
+    execution = to_execution(
+        asked.target, asked.retry, asked.timeout, asked.delivery, problems, payload_bytes_max=payload_bytes_max
+    )
+    misfire = to_misfire(asked.misfire, problems)
+    problems.raise_any()
+    return Definition(
+        name=name,
+        execution=execution,
+        schedule=schedule,
+        queue=asked.queue,
+        priority=asked.priority,
+        region=asked.region,
+        overlap=asked.overlap,
+        misfire=misfire,
+        tags=tuple(asked.tags),
+    )
+
+
+def to_execution(
+    target: TargetForm | UnsetType,
+    retry: RetryForm,
+    timeout: str,
+    delivery: Delivery,
+    problems: Problems,
+    *,
+    payload_bytes_max: int,
+) -> Execution:
+    """How a run is carried out: the part that jobs and ad-hoc runs share."""
+    timeout_ms = limits.TIMEOUT_MS_DEFAULT
+    if timeout is not TIMEOUT_DEFAULT:
+        timeout_ms = read_duration(
+            timeout, "timeout", problems, least_ms=limits.TIMEOUT_MS_MIN, most_ms=limits.TIMEOUT_MS_MAX
+        )
+    return Execution(
+        target=to_target(target, problems, payload_bytes_max=payload_bytes_max),
+        retry=to_retry(retry, problems),
+        timeout_ms=timeout_ms,
+        delivery=delivery,
+    )
+
+
+def patched(definition: Definition, patch: Any, problems: Problems) -> JobInput:
+    """The writable part of a job with a merge patch applied, as if somebody had written it whole."""
+    if not isinstance(patch, dict):
+        problems.add(WHOLE, "must be a JSON object")
+        problems.raise_any()
+    check_names(patch, JobInput, problems)
+    return read_value(merge(_writable(definition), patch), JobInput, problems)
+
+
+def job_view(job: Job) -> JobView:
+    definition, execution = job.definition, job.definition.execution
+    return JobView(
+        id=job_text(job.id),
+        name=definition.name,
+        tenant=job.tenant,
+        target=target_form(execution.target),
+        schedule=schedule_form(definition.schedule),
+        queue=definition.queue,
+        priority=definition.priority,
+        region=definition.region,
+        retry=retry_form(execution.retry),
+        timeout=format_duration(execution.timeout_ms),
+        overlap=definition.overlap,
+        misfire=misfire_form(definition.misfire),
+        delivery=execution.delivery,
+        tags=definition.tags,
+        state=job.state,
+        pause_note=job.pause_note,
+        version=job.version,
+        next_due_at=None if job.next_ms is None else format_instant(job.next_ms),
+        created_at=format_instant(job.created_ms),
+        updated_at=format_instant(job.updated_ms),
+    )
+
+
+def _writable(definition: Definition) -> Any:
+    execution = definition.execution
+    return msgspec.to_builtins(
+        JobInput(
+            name=definition.name,
+            target=target_form(execution.target),
+            schedule=schedule_form(definition.schedule),
+            queue=definition.queue,
+            priority=definition.priority,
+            region=definition.region,
+            retry=retry_form(execution.retry),
+            timeout=format_duration(execution.timeout_ms),
+            overlap=definition.overlap,
+            misfire=misfire_form(definition.misfire),
+            delivery=execution.delivery,
+            tags=list(definition.tags),
+        )
+    )

@@ -1,0 +1,91 @@
+"""The small texts and numbers by which jobs and runs are found and ordered: names, queues, regions, tags, priorities, notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dueline.domain import limits
+from dueline.domain.durations import parse_duration
+from dueline.domain.instants import parse_instant
+from dueline.domain.job import PRIORITIES
+from dueline.wire.problems import Problems
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Letters that nobody sees and that stores and terminals read as commands; lone surrogates cannot be written as UTF-8."""
+_CONTROL_IN_PROSE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_QUEUE = re.compile(rf"[A-Za-z0-9._-]{{1,{limits.QUEUE_LETTERS_MAX}}}")
+
+
+def check_name(name: str, problems: Problems) -> None:
+    if not 1 <= len(name) <= limits.NAME_LETTERS_MAX or not name.strip():
+        problems.add("name", f"must have 1 to {limits.NAME_LETTERS_MAX} letters")
+    elif CONTROL.search(name):
+        problems.add("name", "must not hold control characters")
+
+
+def check_queue(name: str, problems: Problems, *, field: str = "queue") -> None:
+    if not _QUEUE.fullmatch(name):
+        problems.add(field, f"must be 1 to {limits.QUEUE_LETTERS_MAX} of the letters A-Z a-z 0-9 . _ -")
+
+
+def check_region(name: str, problems: Problems) -> None:
+    """Empty: no region in particular."""
+    if name:
+        check_queue(name, problems, field="region")
+
+
+def check_priority(priority: int, problems: Problems) -> None:
+    if priority not in PRIORITIES:
+        problems.add(
+            "priority", f"must be between {PRIORITIES[0]} and {PRIORITIES[-1]}; {PRIORITIES[-1]} is the most urgent"
+        )
+
+
+def check_tags(tags: Sequence[str], problems: Problems) -> None:
+    if len(tags) > limits.TAGS_MAX:
+        problems.add("tags", f"must be at most {limits.TAGS_MAX}")
+        return
+    for index, tag in enumerate(tags):
+        if reason := tag_problem(tag):
+            problems.add(f"tags[{index}]", reason)
+        elif tag in tags[:index]:
+            problems.add(f"tags[{index}]", f"is given twice: {tag!r}")
+
+
+def tag_problem(tag: str) -> str | None:
+    if not 1 <= len(tag) <= limits.TAG_LETTERS_MAX:
+        return f"must have 1 to {limits.TAG_LETTERS_MAX} letters"
+    return "must not hold control characters" if CONTROL.search(tag) else None
+
+
+def check_note(note: str | None, problems: Problems) -> None:
+    if note is not None and len(note) > limits.NOTE_LETTERS_MAX:
+        problems.add("note", f"must have at most {limits.NOTE_LETTERS_MAX} letters")
+    elif note is not None and _CONTROL_IN_PROSE.search(note):
+        problems.add("note", "must not hold control characters other than tabs and line ends")
+
+
+def check_count(count: int, field: str, problems: Problems, *, least: int, most: int) -> None:
+    if not least <= count <= most:
+        problems.add(field, f"must be between {least} and {most}")
+
+
+def read_duration(text: str, field: str, problems: Problems, *, least_ms: int, most_ms: int) -> int:
+    """Milliseconds of a duration; the least when it is refused."""
+    if len(text) > limits.WHEN_LETTERS_MAX:
+        problems.add(field, "is too long for a duration such as PT15M or 15m")
+        return least_ms
+    with problems.gathering():
+        return parse_duration(text, field=field, least_ms=least_ms, most_ms=most_ms)
+    return least_ms
+
+
+def read_instant(text: str, field: str, problems: Problems) -> int | None:
+    """Milliseconds of an RFC 3339 time; None when it is refused."""
+    if len(text) > limits.WHEN_LETTERS_MAX:
+        problems.add(field, "is too long for an RFC 3339 time such as 2026-03-29T01:30:00Z")
+        return None
+    with problems.gathering():
+        return parse_instant(text, field=field)
+    return None

@@ -1,0 +1,48 @@
+"""Pages and their cursors. A cursor is opaque, and belongs to one list with one set of filters."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import blake2b
+from typing import Generic, TypeVar
+
+import msgspec
+
+from dueline.domain.errors import Invalid
+from dueline.domain.ids import ID_BYTES
+from dueline.wire.reading import encode
+
+T = TypeVar("T")
+
+_FORM = b"\x01"
+_MARK_BYTES = 8
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """Some of a list, newest first; `next_cursor` gets the rest, and is null on the last page."""
+
+    items: list[T]
+    next_cursor: str | None
+
+
+def query_mark(noun: str, filters: msgspec.Struct) -> bytes:
+    """A short hash of which list it is and what it is filtered by, the tenant included."""
+    return blake2b(noun.encode() + b"/" + encode(filters), digest_size=_MARK_BYTES).digest()
+
+
+def make_cursor(mark: bytes, last_id: bytes) -> str:
+    return urlsafe_b64encode(_FORM + mark + last_id).rstrip(b"=").decode()
+
+
+def read_cursor(text: str, mark: bytes) -> bytes:
+    """The id a page ended with, or Invalid: the cursor is damaged, or comes from another query."""
+    try:
+        raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+    except (UnicodeEncodeError, binascii.Error):
+        raw = b""
+    if len(raw) != len(_FORM) + _MARK_BYTES + ID_BYTES or not raw.startswith(_FORM):
+        raise Invalid(("cursor", "is not a cursor of this API: pass next_cursor on as it is"))
+    if raw[len(_FORM) : -ID_BYTES] != mark:
+        raise Invalid(("cursor", "belongs to another query: keep the filters as they were, or begin without a cursor"))
+    return raw[-ID_BYTES:]

@@ -1,0 +1,179 @@
+"""Runs: what people ask for without a job (AdhocInput), and runs as they stand (RunView)."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UnsetType
+
+from dueline.domain import limits
+from dueline.domain.ids import job_text, run_text
+from dueline.domain.instants import format_instant
+from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Delivery, Execution
+from dueline.domain.run import Attempt, OutcomeKind, Run
+from dueline.domain.states import RunKind, RunState
+from dueline.wire.jobs import TIMEOUT_DEFAULT, to_execution
+from dueline.wire.labels import check_priority, check_queue, check_region, check_tags, read_instant
+from dueline.wire.policies import DEFAULT_RETRY, RetryForm
+from dueline.wire.problems import Problems
+from dueline.wire.targets import TargetForm
+
+
+class AdhocInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run without a job. Without `due_at` it is due at once."""
+
+    target: TargetForm | UnsetType
+    queue: str = DEFAULT_QUEUE
+    priority: int = DEFAULT_PRIORITY
+    region: str = ""
+    retry: RetryForm = DEFAULT_RETRY
+    timeout: str = TIMEOUT_DEFAULT
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    tags: list[str] = []
+    due_at: str | None = None
+
+
+class BulkInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Many runs, written all or none."""
+
+    runs: list[AdhocInput] | UnsetType
+
+
+class AdhocSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """An ad-hoc run that was checked."""
+
+    execution: Execution
+    queue: str
+    priority: int
+    region: str
+    tags: tuple[str, ...]
+    due_ms: int | None
+
+
+class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
+    """One ended try. `token` is what the target was sent with it: it only grows."""
+
+    attempt: int
+    token: int
+    worker: str
+    claimed_at: str
+    started_at: str | None
+    finished_at: str
+    outcome: OutcomeKind
+    status: int | None
+    error: str | None
+    result: str | None
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """A run, live or finished. `result` and `error` are those of the last attempt; `reason` says why it is held or was ended."""
+
+    id: str
+    job_id: str | None
+    job_version: int | None
+    tenant: str
+    kind: RunKind
+    state: RunState
+    queue: str
+    priority: int
+    tags: tuple[str, ...]
+    scheduled_at: str
+    due_at: str
+    created_at: str
+    claimed_at: str | None
+    started_at: str | None
+    finished_at: str | None
+    attempt: int
+    lost: int
+    worker: str | None
+    reason: str | None
+    result: str | None
+    error: str | None
+    parent_run_id: str | None
+    attempts: list[AttemptView]
+
+
+class RunRef(msgspec.Struct, frozen=True):
+    id: str
+
+
+class BulkView(msgspec.Struct, frozen=True):
+    """The runs of a bulk call, in its order."""
+
+    items: list[RunRef]
+
+
+def to_spec(
+    asked: AdhocInput,
+    problems: Problems,
+    *,
+    now_ms: int,
+    payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX,
+) -> AdhocSpec:
+    """The run that was asked for. What is wrong is told to `problems`, and the caller must not go on before it has looked there."""
+    check_queue(asked.queue, problems)
+    check_priority(asked.priority, problems)
+    check_region(asked.region, problems)
+    if asked.tags:
+        check_tags(asked.tags, problems)
+    due_ms = None if asked.due_at is None else read_instant(asked.due_at, "due_at", problems)
+    if due_ms is not None and due_ms < now_ms - limits.AT_PAST_MS_MAX:
+        problems.add("due_at", "lies more than a minute in the past; without it the run is due at once")
+    return AdhocSpec(
+        execution=to_execution(
+            asked.target, asked.retry, asked.timeout, asked.delivery, problems, payload_bytes_max=payload_bytes_max
+        ),
+        queue=asked.queue,
+        priority=asked.priority,
+        region=asked.region,
+        tags=tuple(asked.tags),
+        due_ms=due_ms,
+    )
+
+
+def run_view(run: Run) -> RunView:
+    last = run.attempts[-1].outcome if run.attempts else None
+    return RunView(
+        id=run_text(run.id),
+        job_id=None if run.job_id is None else job_text(run.job_id),
+        job_version=run.version,
+        tenant=run.tenant,
+        kind=run.kind,
+        state=run.state,
+        queue=run.queue,
+        priority=run.priority,
+        tags=run.tags,
+        scheduled_at=format_instant(run.scheduled_ms),
+        due_at=format_instant(run.due_ms),
+        created_at=format_instant(run.created_ms),
+        claimed_at=_instant(run.claimed_ms),
+        started_at=_instant(run.started_ms),
+        finished_at=_instant(run.finished_ms),
+        attempt=run.attempt,
+        lost=run.lost,
+        worker=run.worker,
+        reason=run.reason,
+        result=last.result if last else None,
+        error=last.error if last else None,
+        parent_run_id=None if run.parent_id is None else run_text(run.parent_id),
+        attempts=[_attempt_view(attempt) for attempt in run.attempts],
+    )
+
+
+def _attempt_view(attempt: Attempt) -> AttemptView:
+    outcome = attempt.outcome
+    return AttemptView(
+        attempt=attempt.attempt,
+        token=attempt.token,
+        worker=attempt.worker,
+        claimed_at=format_instant(attempt.claimed_ms),
+        started_at=_instant(attempt.started_ms),
+        finished_at=format_instant(attempt.finished_ms),
+        outcome=outcome.kind,
+        status=outcome.status,
+        error=outcome.error,
+        result=outcome.result,
+    )
+
+
+def _instant(at_ms: int | None) -> str | None:
+    return None if at_ms is None else format_instant(at_ms)

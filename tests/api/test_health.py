@@ -1,0 +1,114 @@
+"""Whether the process lives, whether it can serve, and what it says when it cannot."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dueline.api.app import make_app
+from dueline.api.server import ApiServer, CannotListen
+from dueline.domain.errors import StoreUnavailable
+from dueline.sdk import errors
+from dueline.sdk.client import Client
+from tests.api.serving import ServedApi
+
+
+class Broken:
+    """Operations and insights in one: whatever is asked of them ends with the same exception."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        async def fail(*_args: Any, **_kwargs: Any) -> None:
+            raise self._error
+
+        return fail
+
+
+async def served(error: Exception) -> ApiServer:
+    broken: Any = Broken(error)
+    server = ApiServer(make_app(broken, broken, ready=broken.ready), "127.0.0.1", 0)
+    await server.start()
+    return server
+
+
+async def refused(server: ApiServer) -> errors.ApiError:
+    with Client(server.url) as client, pytest.raises(errors.ApiError) as raised:
+        await asyncio.to_thread(client.jobs)
+    return raised.value
+
+
+async def test_a_store_that_is_away_is_told_without_its_secrets() -> None:
+    server = await served(StoreUnavailable("postgresql://user:canary@host is away"))
+    try:
+        error = await refused(server)
+        assert isinstance(error, errors.Unavailable)
+        assert error.problem.type == "urn:dueline:problem:unavailable"
+        assert "canary" not in str(error.problem)
+    finally:
+        await server.stop()
+
+
+async def test_what_nobody_expected_reveals_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    server = await served(RuntimeError("canary"))
+    try:
+        error = await refused(server)
+        assert (type(error), error.problem.status) == (errors.Broken, 500)
+        assert "canary" not in str(error.problem)
+    finally:
+        await server.stop()
+    told = "".join(capsys.readouterr())
+    assert "RuntimeError" in told
+    assert "canary" not in told
+
+
+async def test_live_never_asks_the_store_and_ready_does() -> None:
+    server = await served(StoreUnavailable("away"))
+    try:
+        for path, status in (("/livez", b"200"), ("/readyz", b"503")):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+            assert (await reader.read()).split()[1] == status
+            writer.close()
+    finally:
+        await server.stop()
+
+
+def test_a_stopping_process_is_not_ready(own_api: ServedApi) -> None:
+    assert own_api.call("GET", "/readyz").json == {"status": "ready"}
+    own_api.stopping = True
+    assert own_api.call("GET", "/readyz").status == 503
+    assert own_api.call("GET", "/livez").json == {"status": "live"}
+
+
+async def test_a_taken_port_is_told() -> None:
+    server = await served(RuntimeError())
+    try:
+        other: Any = Broken(RuntimeError())
+        with pytest.raises(CannotListen, match=f"127.0.0.1:{server.port}"):
+            await ApiServer(make_app(other, other, ready=other.ready), "127.0.0.1", server.port).start()
+    finally:
+        await server.stop()
+
+
+async def test_stopping_lets_a_request_end() -> None:
+    release = asyncio.Event()
+
+    async def ready() -> None:
+        await release.wait()
+
+    broken: Any = Broken(RuntimeError())
+    server = ApiServer(make_app(broken, broken, ready=ready), "127.0.0.1", 0)
+    await server.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    await asyncio.sleep(0.1)
+    stopping = asyncio.create_task(server.stop())
+    await asyncio.sleep(0.3)
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", server.port)
+    release.set()
+    assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+    writer.close()
+    await stopping

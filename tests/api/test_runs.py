@@ -1,0 +1,142 @@
+"""Runs over HTTP: ad hoc, in bulk, and as they are read."""
+
+from typing import Any
+
+from dueline.domain.ids import BootId, parse_run_id
+from dueline.domain.run import Attempt, Outcome, OutcomeKind
+from dueline.domain.states import RunState
+from dueline.store.protocol import Store
+from dueline.store.shapes import Finish, NewNode, Retry, Role
+from tests.api.serving import TARGET, ServedApi
+from tests.api.test_jobs import instant
+
+
+def test_one_run_is_ready_at_once(api: ServedApi) -> None:
+    asked = {"target": TARGET, "queue": "mail", "priority": 8, "tags": ["a"], "timeout": "5s", "retry": {"base": "1s"}}
+    reply = api.call("POST", "/v1/runs", asked)
+    run = reply.json
+    assert (reply.status, reply.headers["location"]) == (201, f"/v1/runs/{run['id']}")
+    assert (run["kind"], run["state"], run["job_id"], run["job_version"]) == ("adhoc", "ready", None, None)
+    assert (run["queue"], run["priority"], run["tags"]) == ("mail", 8, ["a"])
+    assert (run["attempt"], run["worker"], run["result"], run["error"], run["parent_run_id"]) == (
+        0,
+        None,
+        None,
+        None,
+        None,
+    )
+    stored = api.call("GET", f"/v1/runs/{run['id']}").json
+    assert {**stored, "created_at": run["created_at"]} == run
+
+
+def test_a_run_that_is_due_later_waits(api: ServedApi) -> None:
+    due_at = instant(3600)
+    run = api.call("POST", "/v1/runs", {"target": TARGET, "due_at": due_at}).json
+    assert (run["state"], run["due_at"], run["scheduled_at"]) == ("scheduled", due_at, due_at)
+    assert api.call("GET", f"/v1/runs/{run['id']}").json["state"] == "scheduled"
+
+
+def test_many_runs_are_written_in_order(own_api: ServedApi) -> None:
+    asked = [{"target": TARGET, "tags": [f"n{n % 7}"], "priority": n % 10} for n in range(10_000)]
+    reply = own_api.call("POST", "/v1/runs", {"runs": asked})
+    ids = [item["id"] for item in reply.json["items"]]
+    assert (reply.status, len(set(ids))) == (201, 10_000)
+    for n in (0, 4_567, 9_999):
+        assert own_api.call("GET", f"/v1/runs/{ids[n]}").json["priority"] == n % 10
+
+
+def test_of_many_runs_with_one_bad_none_is_written(own_api: ServedApi) -> None:
+    asked: list[Any] = [{"target": TARGET}] * 10
+    asked[7] = {"target": {"url": "ftp://x"}}
+    assert own_api.call("POST", "/v1/runs", {"runs": asked}).reasons.keys() == {"runs[7].target.url"}
+    assert own_api.call("GET", "/v1/runs").json["items"] == []
+
+
+def test_a_body_that_mentions_runs_is_not_yet_a_bulk_call(api: ServedApi) -> None:
+    run = api.call("POST", "/v1/runs", {"target": {**TARGET, "body": {"runs": [1]}}})
+    assert run.json["kind"] == "adhoc"
+
+
+def test_a_finished_run_shows_its_attempts(own_api: ServedApi) -> None:
+    run = own_api.call("POST", "/v1/runs", {"target": TARGET}).json
+    own_api.on_store(_fail_and_retry)
+    retrying = own_api.call("GET", f"/v1/runs/{run['id']}").json
+    assert (retrying["state"], retrying["error"], retrying["result"]) == ("retrying", "HTTP 503", None)
+    own_api.on_store(_succeed)
+    ended = own_api.call("GET", f"/v1/runs/{run['id']}").json
+    assert (ended["state"], ended["error"], ended["result"], ended["attempt"]) == ("succeeded", None, "done", 2)
+    assert ended["finished_at"] is not None
+    assert [(a["attempt"], a["outcome"], a["status"], a["error"], a["worker"]) for a in ended["attempts"]] == [
+        (1, "refused", 503, "HTTP 503", "w"),
+        (2, "succeeded", 200, None, "w"),
+    ]
+    assert ended["attempts"][0]["token"] < ended["attempts"][1]["token"]
+
+
+def test_filters_of_runs(own_api: ServedApi) -> None:
+    job = own_api.create(tags=["of-job"])
+    manual = own_api.call("POST", f"/v1/jobs/{job['id']}/run").json["id"]
+    tagged = own_api.call("POST", "/v1/runs", {"target": TARGET, "tags": ["x", "y"]}).json["id"]
+    late = own_api.call("POST", "/v1/runs", {"target": TARGET, "due_at": "2099-01-01T00:00:00Z"}).json["id"]
+
+    def found(query: str) -> list[str]:
+        return [run["id"] for run in own_api.call("GET", f"/v1/runs?{query}").json["items"]]
+
+    assert found("") == [late, tagged, manual]
+    assert found(f"job_id={job['id']}") == [manual]
+    assert found("kind=manual") == [manual]
+    assert found("state=scheduled") == [late]
+    assert found("tag=y") == [tagged]
+    assert found("from=2099-01-01T00:00:00Z") == [late]
+    assert found("to=2099-01-01T00:00:00Z") == [tagged, manual]
+    assert found("from=2099-01-01T00:00:00.001Z") == []
+    assert found("job_id=job_01h455vb4pex5vsknk084sn02q") == []
+
+
+def test_what_is_not_an_id_names_no_run(api: ServedApi) -> None:
+    for identifier in ("x", "run_", "job_01h455vb4pex5vsknk084sn02q", "run_01h455vb4pex5vsknk084sn02q"):
+        assert api.call("GET", f"/v1/runs/{identifier}").status == 404
+    assert parse_run_id("run_01h455vb4pex5vsknk084sn02q")
+
+
+async def _claim(store: Store) -> Any:
+    worker = BootId("w")
+    await store.register(NewNode(boot_id=worker, role=Role.WORKER, host="here", pid=1, version="1"), lease_s=60)
+    (claim,) = (await store.claim(worker, "default", ahead_ms=1_000, limit=10)).claims
+    return claim
+
+
+def _attempt(claim: Any, outcome: Outcome) -> Attempt:
+    at_ms = claim.claimed_ms
+    return Attempt(
+        attempt=claim.attempt,
+        token=claim.token,
+        worker="w",
+        claimed_ms=at_ms,
+        started_ms=at_ms,
+        finished_ms=at_ms + 1,
+        outcome=outcome,
+    )
+
+
+async def _fail_and_retry(store: Store) -> None:
+    claim = await _claim(store)
+    outcome = Outcome(kind=OutcomeKind.REFUSED, status=503, error="HTTP 503")
+    assert await store.retry([Retry(claim.run_id, claim.token, claim.due_ms, _attempt(claim, outcome))])
+
+
+async def _succeed(store: Store) -> None:
+    await store.promote(ahead_ms=1_000, limit=10)
+    claim = await _claim(store)
+    attempt = _attempt(claim, Outcome(kind=OutcomeKind.SUCCEEDED, status=200, result="done"))
+    finish = Finish(
+        claim.run_id,
+        claim.token,
+        RunState.SUCCEEDED,
+        claim.exclusive,
+        attempt.started_ms,
+        attempt.finished_ms,
+        attempt,
+        None,
+    )
+    assert await store.finish([finish])

@@ -1,0 +1,140 @@
+"""`dueline job …`."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.api.serving import ServedApi
+from tests.cli.conftest import Command
+
+URL = "http://127.0.0.1:9/"
+
+
+def created(cli: Command, *args: str) -> str:
+    job_id: str = cli("job", "create", "--url", URL, *args, "-o", "json").json["id"]
+    return job_id
+
+
+def test_every_option_of_create_reaches_the_job(cli: Command) -> None:
+    job = cli(
+        *("job", "create", "--url", URL, "--method", "put", "--header", "X-A: b:c", "--header", "X-B:d"),
+        *("--body", '{"a": [1]}', "--cron", "0 9 * * 1-5", "--timezone", "Europe/Berlin", "--name", "full"),
+        *("--queue", "q", "--priority", "9", "--region", "eu", "--tag", "a", "--tag", "b", "--retry-attempts", "3"),
+        *("--retry-backoff", "fixed", "--retry-base", "2s", "--retry-cap", "1h", "--timeout", "1m"),
+        *("--overlap", "allow", "--misfire", "skip", "--delivery", "at_most_once", "--output", "json"),
+    ).json
+    assert job["target"] == {
+        "url": URL,
+        "type": "http",
+        "method": "PUT",
+        "headers": {"X-A": "b:c", "X-B": "d"},
+        "body": {"a": [1]},
+    }
+    assert job["schedule"] == {"cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"}
+    assert (job["name"], job["queue"], job["priority"], job["region"]) == ("full", "q", 9, "eu")
+    assert job["retry"] == {"max_attempts": 3, "backoff": "fixed", "base": "PT2S", "cap": "PT1H", "max_lost": 3}
+    assert (job["timeout"], job["overlap"], job["misfire"]["policy"]) == ("PT1M", "allow", "skip")
+    assert (job["delivery"], job["tags"]) == ("at_most_once", ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("body", "sent"),
+    [("hello", "hello"), ("5", "5"), ("[1]", [1]), (' {"a": null}', {"a": None}), ("{oops", "{oops"), ("", "")],
+)
+def test_a_body_is_json_when_it_looks_so(cli: Command, body: str, sent: object) -> None:
+    assert cli("job", "create", "--url", URL, "--body", body, "-o", "json").json["target"]["body"] == sent
+
+
+def test_in_is_a_while_from_now(cli: Command) -> None:
+    job = cli("job", "create", "--url", URL, "--in", "2m", "-o", "json").json
+    ahead = datetime.fromisoformat(job["schedule"]["at"]) - datetime.now(UTC)
+    assert timedelta(seconds=110) < ahead <= timedelta(seconds=120)
+
+
+def test_options_override_a_file(cli: Command, tmp_path: Path) -> None:
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps({"target": {"url": URL, "method": "GET"}, "schedule": {"every": "1h"}, "queue": "file"}))
+    job = cli("job", "create", "-f", str(path), "--queue", "option", "--header", "A: b", "-o", "json").json
+    assert (job["queue"], job["schedule"]["every"], job["target"]["method"]) == ("option", "PT1H", "GET")
+    assert job["target"]["headers"] == {"A": "b"}
+
+
+def test_a_job_is_edited_by_what_is_given(cli: Command) -> None:
+    job_id = created(cli, "--cron", "* * * * *", "--timezone", "Europe/Berlin", "--tag", "kept")
+    zone = cli("job", "edit", job_id, "--timezone", "UTC", "-o", "json").json
+    assert (zone["schedule"], zone["tags"]) == ({"cron": "* * * * *", "timezone": "UTC"}, ["kept"])
+    rate = cli("job", "edit", job_id, "--every", "5m", "--if-version", "2", "-o", "json").json
+    assert (rate["schedule"]["every"], rate["version"]) == ("PT5M", 3)
+    late = cli("job", "edit", job_id, "--priority", "1", "--if-version", "2")
+    assert (late.code, late.out) == (4, "")
+    assert "version 3" in late.err
+
+
+def test_a_job_is_paused_resumed_run_and_deleted(cli: Command) -> None:
+    job_id = created(cli)
+    assert cli("job", "pause", job_id, "--note", "why", "-o", "json").json["pause_note"] == "why"
+    assert cli("job", "resume", job_id, "-o", "json").json["state"] == "active"
+    assert cli("job", "run", job_id, "--force", "-o", "json").json["kind"] == "manual"
+    assert cli("job", "delete", job_id).code == 0
+    assert cli("job", "get", job_id).code == 3
+
+
+def test_a_list_is_a_table_or_json_page_by_page(cli: Command) -> None:
+    ids = [created(cli, "--queue", "listed", "--every", "90s") for _ in range(3)]
+    table = cli("job", "list", "--queue", "listed")
+    header, *rows = table.out.splitlines()
+    assert header.split() == ["ID", "NAME", "STATE", "SCHEDULE", "NEXT", "DUE", "QUEUE"]
+    assert [row.split()[0] for row in rows] == sorted(ids, reverse=True)
+    assert "every PT1M30S" in rows[0]
+    first = cli("job", "list", "--queue", "listed", "--limit", "2")
+    cursor = first.err.split("--cursor ")[1].split(",")[0]
+    assert ids[0] in cli("job", "list", "--queue", "listed", "--cursor", cursor).out
+    everything = cli("job", "list", "--queue", "listed", "--all", "--limit", "1", "-o", "json").json
+    assert [job["id"] for job in everything["items"]] == sorted(ids, reverse=True)
+
+
+def test_nothing_of_others_is_read_as_markup_or_colour(cli: Command) -> None:
+    created(cli, "--name", "[red]not red[/red]", "--queue", "markup")
+    out = cli("job", "list", "--queue", "markup").out
+    assert "[red]not red[/red]" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["job", "create"], "target: is required"),
+        (["job", "create", "--url", "ftp://x"], "target.url"),
+        (["job", "create", "--url", URL, "--cron", "0 0 31 2 *"], "never fires"),
+        (["job", "create", "--url", URL, "--in", "soon"], "--in"),
+        (["job", "create", "--url", URL, "--in", "1s", "--at", "2099-01-01T00:00:00Z"], "not both"),
+        (["job", "create", "--url", URL, "--header", "x"], "Name: value"),
+        (["job", "create", "--url", URL, "--body", "@/nowhere"], "cannot read"),
+        (["job", "create", "-f", "/nowhere.json"], "cannot read"),
+        (["job", "list", "--state", "odd"], "state: must be one of"),
+        (["job", "list", "--bogus"], "No such option"),
+        (["job", "get"], "Missing argument"),
+        (["job", "get", "x", "--output", "xml"], "xml"),
+        (["job"], "Commands"),
+    ],
+)
+def test_bad_input_exits_with_two_and_says_why(cli: Command, args: list[str], told: str) -> None:
+    ended = cli(*args)
+    assert ended.code == 2
+    assert told in ended.err + (ended.out if args == ["job"] else "")
+
+
+def test_as_a_process(process: Command, api: ServedApi) -> None:
+    job = {"target": {"url": URL}, "name": "from a process"}
+    made = process("job", "create", "-f", "-", "-o", "json", stdin=json.dumps(job), DUELINE_URL=api.url)
+    assert (made.code, made.json["name"], made.err) == (0, "from a process", "")
+    taken = process("job", "create", "-f", "-", stdin=json.dumps(job), DUELINE_URL=api.url)
+    assert (taken.code, taken.out) == (4, "")
+    assert taken.err == "Error: the name 'from a process' is taken\n"
+    missing = process("job", "get", "job_01h455vb4pex5vsknk084sn02q", DUELINE_URL=api.url)
+    assert (missing.code, missing.err) == (3, "Error: no job job_01h455vb4pex5vsknk084sn02q\n")
+    nobody = process("job", "list", DUELINE_URL="http://127.0.0.1:9")
+    assert nobody.code == 5
+    assert "http://127.0.0.1:9" in nobody.err

@@ -1,0 +1,41 @@
+"""`dueline run …`."""
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+URL = "http://127.0.0.1:9/"
+
+
+def test_one_run_is_made_shown_and_listed(cli: Command) -> None:
+    run = cli("run", "create", "--url", URL, "--body", "hi", "--tag", "made", "--queue", "q", "-o", "json").json
+    assert (run["state"], run["kind"], run["queue"]) == ("ready", "adhoc", "q")
+    assert cli("run", "get", run["id"], "-o", "json").json["id"] == run["id"]
+    assert run["id"] in cli("run", "get", run["id"]).out
+    assert cli("run", "list", "--tag", "made").out.splitlines()[1].split()[:3] == [run["id"], "ready", "adhoc"]
+    assert cli("run", "list", "--tag", "made", "--to", "2020-01-01T00:00:00Z", "-o", "json").json["items"] == []
+
+
+def test_a_run_may_wait(cli: Command) -> None:
+    assert cli("run", "create", "--url", URL, "--in", "1h", "-o", "json").json["state"] == "scheduled"
+
+
+def test_many_runs_come_from_a_file(cli: Command, tmp_path: Path) -> None:
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps({"runs": [{"target": {"url": URL}, "tags": ["bulk"]}] * 3}))
+    header, *ids = cli("run", "create", "-f", str(path)).out.split()
+    assert (header, len(ids)) == ("ID", 3)
+    assert {run["id"] for run in cli("run", "list", "--tag", "bulk", "--all", "-o", "json").json["items"]} == set(ids)
+
+
+def test_runs_of_a_job(cli: Command) -> None:
+    job = cli("job", "create", "--url", URL, "-o", "json").json["id"]
+    run = cli("job", "run", job, "-o", "json").json["id"]
+    found = cli("run", "list", "--job", job, "--kind", "manual", "--from", "2020-01-01T00:00:00Z", "-o", "json")
+    assert [item["id"] for item in found.json["items"]] == [run]
+
+
+def test_what_is_not_there(cli: Command) -> None:
+    ended = cli("run", "get", "run_01h455vb4pex5vsknk084sn02q")
+    assert (ended.code, ended.err) == (3, "Error: no run run_01h455vb4pex5vsknk084sn02q\n")

@@ -1,0 +1,126 @@
+"""The reference is complete and true: every route, field, command, option and setting is in it, and nothing else is."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import typer
+
+from dueline import config
+from dueline.api.app import ROUTES
+from dueline.api.routes import ApiRoute
+from dueline.cli.main import app
+from dueline.wire.jobs import JobInput, JobView
+from dueline.wire.policies import MisfireForm, RetryForm
+from dueline.wire.runs import AdhocInput, AttemptView, RunView
+from dueline.wire.schedules import ScheduleForm
+from dueline.wire.targets import HttpTargetForm
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+API = (REFERENCE / "api.md").read_text()
+CLI = (REFERENCE / "cli.md").read_text()
+SETTINGS = (REFERENCE / "settings.md").read_text()
+
+ROOT_OPTIONS = {"--version", "--install-completion", "--show-completion"}
+FORMS = [JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, HttpTargetForm, AdhocInput, RunView, AttemptView]
+
+
+def sections(text: str) -> dict[str, str]:
+    """The text under each heading of the form ### `…`."""
+    parts = re.split(r"^### `([^`]+)`$", text, flags=re.MULTILINE)
+    return {
+        name: re.split(r"^## ", body, flags=re.MULTILINE)[0]
+        for name, body in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def rows(text: str) -> Iterator[list[str]]:
+    """The cells of every table row that begins with code."""
+    for line in text.splitlines():
+        if line.startswith("| `"):
+            yield [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield path, command
+    else:
+        for name, one in inner.items():
+            yield from commands(one, f"{path} {name}")
+
+
+def options_of(command: Any) -> set[str]:
+    """The long options of a command."""
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    return {spelt for option in options for spelt in option.opts if spelt.startswith("--")} - {"--help"}
+
+
+COMMANDS = dict(commands(typer.main.get_command(app), "dueline"))
+
+
+def test_every_route_is_documented_and_no_other() -> None:
+    assert list(sections(API)) == [f"{route.method} {route.path}" for route in ROUTES]
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_every_parameter_is_documented(route: ApiRoute) -> None:
+    section = sections(API)[f"{route.method} {route.path}"]
+    missing = [name for name in route.query if f"`{name}`" not in section]
+    assert missing == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_field_is_documented(form: type[msgspec.Struct]) -> None:
+    missing = [name for name in form.__struct_encode_fields__ if f"`{name}`" not in API and f'"{name}"' not in API]
+    assert missing == []
+
+
+def test_every_field_of_the_tables_exists() -> None:
+    known = {name for form in FORMS for name in form.__struct_encode_fields__}
+    documented = [
+        name for cells in rows(API) if not cells[0].startswith("`{") for name in re.findall(r"`(\w+)`", cells[0])
+    ]
+    assert documented
+    assert set(documented) <= known
+
+
+def test_every_command_is_documented_and_no_other() -> None:
+    assert set(sections(CLI)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_every_option_is_documented_and_no_other(path: str) -> None:
+    listed = re.search(r"^Options: ((?:`--[a-z-]+`\s*)+)", sections(CLI)[path], flags=re.MULTILINE)
+    documented = set(re.findall(r"--[a-z-]+", listed[1])) if listed else set()
+    assert documented == options_of(COMMANDS[path])
+
+
+def test_every_option_is_explained_and_no_other() -> None:
+    explained = {re.findall(r"--[a-z-]+", cells[0])[0] for cells in rows(CLI)}
+    assert explained == {option for command in COMMANDS.values() for option in options_of(command)}
+
+
+def test_the_options_of_dueline_itself_are_documented() -> None:
+    assert options_of(typer.main.get_command(app)) == ROOT_OPTIONS
+    assert "--install-completion" in CLI
+    assert "--version" in CLI
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_every_command_says_what_it_does(path: str) -> None:
+    assert COMMANDS[path].help
+
+
+def test_every_setting_is_documented_with_its_variable_and_default() -> None:
+    settings = config.load_settings(environ={"XDG_CONFIG_HOME": "/nowhere", "XDG_DATA_HOME": "/data"})
+    documented = {cells[0].strip("`"): cells for cells in rows(SETTINGS)}
+    assert list(documented) == config.names()
+    for name, cells in documented.items():
+        assert cells[1] == f"`{config.PREFIX}{name.upper()}`"
+        if name != "db":
+            assert cells[2].strip("`") == config.shown(settings, name)
+    assert config.CONFIG_VARIABLE in SETTINGS

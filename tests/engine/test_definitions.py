@@ -1,0 +1,85 @@
+"""Job versions in memory: read once, kept while they are used."""
+
+from collections.abc import Collection
+from typing import cast
+
+from dueline.domain.ids import JobId
+from dueline.domain.job import Definition, Execution, HttpTarget
+from dueline.engine.definitions import Definitions, Key
+from dueline.store.protocol import JobStore
+from dueline.store.shapes import JobVersion
+
+A, B, C, D = (JobId(letter.encode() * 16) for letter in "abcd")
+
+
+class FakeStore:
+    """Knows every version up to the third of any job, and notes what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[set[Key]] = []
+
+    async def job_versions(self, keys: Collection[Key]) -> list[JobVersion]:
+        self.asked.append(set(keys))
+        return [
+            JobVersion(job_id, version, "default", a_definition(version)) for job_id, version in keys if version <= 3
+        ]
+
+
+def a_definition(version: int) -> Definition:
+    return Definition(name=f"version {version}", execution=Execution(target=HttpTarget(url="http://t/")))
+
+
+def definitions(*, kept: int = 100) -> tuple[FakeStore, Definitions]:
+    store = FakeStore()
+    return store, Definitions(cast(JobStore, store), kept=kept)
+
+
+async def test_what_is_missing_is_read_at_once_and_only_once() -> None:
+    store, memory = definitions()
+    found = await memory.load([(A, 1), (B, 1)])
+    assert found.keys() == {(A, 1), (B, 1)}
+    assert found[A, 1].definition.name == "version 1"
+    again = await memory.load([(A, 1), (B, 1), (C, 1)])
+    assert again.keys() == {(A, 1), (B, 1), (C, 1)}
+    assert store.asked == [{(A, 1), (B, 1)}, {(C, 1)}]
+
+
+async def test_versions_of_one_job_are_different_things() -> None:
+    store, memory = definitions()
+    await memory.load([(A, 1)])
+    assert (await memory.load([(A, 2)]))[A, 2].definition.name == "version 2"
+    assert store.asked == [{(A, 1)}, {(A, 2)}]
+
+
+async def test_nothing_asked_for_is_nothing_read() -> None:
+    store, memory = definitions()
+    assert await memory.load([]) == {}
+    assert store.asked == []
+
+
+async def test_a_version_that_does_not_exist_is_left_out_and_asked_for_again() -> None:
+    store, memory = definitions()
+    assert await memory.load([(A, 9)]) == {}
+    assert await memory.load([(A, 9), (A, 1)]) == await memory.load([(A, 1)])
+    assert store.asked == [{(A, 9)}, {(A, 9), (A, 1)}]
+
+
+async def test_the_least_recently_used_goes_first() -> None:
+    store, memory = definitions(kept=2)
+    await memory.load([(A, 1)])
+    await memory.load([(B, 1)])
+    await memory.load([(A, 1)])
+    await memory.load([(C, 1)])
+    store.asked.clear()
+    await memory.load([(A, 1)])
+    await memory.load([(C, 1)])
+    assert store.asked == []
+    await memory.load([(B, 1)])
+    assert store.asked == [{(B, 1)}]
+
+
+async def test_a_load_larger_than_the_memory_is_answered_in_full() -> None:
+    _, memory = definitions(kept=2)
+    keys = {(A, 1), (B, 1), (C, 1), (D, 1)}
+    assert (await memory.load(keys)).keys() == keys
+    assert (await memory.load(keys)).keys() == keys

@@ -1,0 +1,62 @@
+"""How long the promoter sleeps: until shortly before the next waiting run is due."""
+
+from typing import cast
+
+import pytest
+
+from dueline.domain import limits
+from dueline.domain.ids import BootId
+from dueline.engine.membership import Membership
+from dueline.engine.promoter import Promoter
+from dueline.runtime.clock import ManualClock
+from dueline.store.protocol import MemberStore, RunStore
+from dueline.store.shapes import NewNode, Promoted, Role
+
+START_MS = 1_767_225_600_000
+
+
+class FakeStore:
+    def __init__(self, promoted: Promoted) -> None:
+        self._promoted = promoted
+        self.asked: list[tuple[int, int]] = []
+
+    async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
+        self.asked.append((ahead_ms, limit))
+        return self._promoted
+
+
+async def delay_s(count: int, next_due_ms: int | None) -> float:
+    clock = ManualClock(START_MS)
+    node = NewNode(boot_id=BootId("b1"), role=Role.ALL, host="here", pid=1, version="1")
+    store = FakeStore(Promoted(count, frozenset(), next_due_ms))
+    membership = Membership(cast(MemberStore, store), clock, node)
+    membership.time.measured(START_MS, sent_s=clock.monotonic_s())
+    delay = await Promoter(cast(RunStore, store), membership).step()
+    assert store.asked == [(limits.AHEAD_MS, limits.PROMOTE_BATCH)]
+    return delay
+
+
+@pytest.mark.parametrize(
+    ("due_in_ms", "expected_s"),
+    [
+        (limits.AHEAD_MS + 250, 0.25),
+        (limits.AHEAD_MS + 1_000, 1.0),
+        (limits.AHEAD_MS + 1_001, 1.0),
+        (3_600_000, 1.0),
+        (limits.AHEAD_MS, 0.0),
+        (0, 0.0),
+        (-5_000, 0.0),
+    ],
+)
+async def test_it_sleeps_until_the_next_run_is_near_and_never_for_long(due_in_ms: int, expected_s: float) -> None:
+    assert await delay_s(0, START_MS + due_in_ms) == pytest.approx(expected_s)
+    assert await delay_s(limits.PROMOTE_BATCH - 1, START_MS + due_in_ms) == pytest.approx(expected_s)
+
+
+async def test_with_nothing_waiting_it_looks_again_in_a_second() -> None:
+    assert await delay_s(0, None) == 1.0
+
+
+async def test_a_full_page_is_followed_by_the_next_at_once() -> None:
+    assert await delay_s(limits.PROMOTE_BATCH, None) == 0.0
+    assert await delay_s(limits.PROMOTE_BATCH, START_MS + 3_600_000) == 0.0

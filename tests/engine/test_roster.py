@@ -1,0 +1,157 @@
+"""Who else is there: only who is expired by the store's clock and silent before our eyes is buried."""
+
+import pytest
+from structlog.testing import capture_logs
+
+from dueline.domain import limits
+from dueline.domain.ids import BootId
+from dueline.engine.roster import Roster
+from dueline.runtime.clock import ManualClock
+from dueline.store.shapes import NewNode, Node, Role
+
+A, B, C = BootId("a"), BootId("b"), BootId("c")
+
+
+class FakeStore:
+    """Some nodes. It buries whom it is told to, unless they have come back meanwhile."""
+
+    def __init__(self) -> None:
+        self.registered: dict[BootId, Node] = {}
+        self.buried: list[BootId] = []
+        self.revived: set[BootId] = set()
+
+    def put(
+        self, boot_id: BootId, *, beat: int = 1, role: Role = Role.ALL, expired: bool = False, draining: bool = False
+    ) -> None:
+        self.registered[boot_id] = Node(
+            boot_id=boot_id, role=role, host="here", pid=1, version="1", beat=beat, started_ms=0, expired=expired, draining=draining
+        )  # fmt: skip
+
+    async def nodes(self) -> list[Node]:
+        return list(self.registered.values())
+
+    async def bury(self, boot_id: BootId) -> bool:
+        self.buried.append(boot_id)
+        return boot_id not in self.revived and self.registered.pop(boot_id, None) is not None
+
+    async def register(self, node: NewNode, *, lease_s: float) -> None:
+        raise AssertionError
+
+    async def beat(self, boot_id: BootId, *, lease_s: float) -> int:
+        raise AssertionError
+
+    async def drain(self, boot_id: BootId) -> None:
+        raise AssertionError
+
+    async def leave(self, boot_id: BootId) -> None:
+        raise AssertionError
+
+
+class Watch:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.store = FakeStore()
+        self.changes: list[frozenset[BootId]] = []
+        self.roster = Roster(self.store, self.clock, changed=self._changed)
+
+    def _changed(self) -> None:
+        self.changes.append(self.roster.registered)
+
+    async def look(self, *, after_s: float = 0.0) -> float:
+        self.clock.advance(after_s)
+        with capture_logs():
+            return await self.roster.step()
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+async def test_it_looks_as_often_as_the_limits_say(watch: Watch) -> None:
+    assert await watch.look() == limits.ROSTER_S
+
+
+async def test_expired_alone_is_not_enough(watch: Watch) -> None:
+    # The store's clock may have jumped.
+    watch.store.put(A, expired=True)
+    await watch.look()
+    await watch.look(after_s=limits.LEASE_S - 0.001)
+    assert watch.store.buried == []
+
+
+async def test_silent_alone_is_not_enough(watch: Watch) -> None:
+    watch.store.put(A)
+    await watch.look()
+    await watch.look(after_s=10 * limits.LEASE_S)
+    assert watch.store.buried == []
+
+
+async def test_expired_and_silent_for_a_whole_lease_it_is_buried(watch: Watch) -> None:
+    watch.store.put(A, expired=True)
+    watch.store.put(B)
+    await watch.look()
+    await watch.look(after_s=limits.LEASE_S)
+    assert watch.store.buried == [A]
+    assert watch.roster.registered == watch.roster.schedulers == {B}
+
+
+async def test_a_beat_before_our_eyes_begins_the_wait_anew(watch: Watch) -> None:
+    watch.store.put(A, expired=True, beat=1)
+    await watch.look()
+    watch.store.put(A, expired=True, beat=2)
+    await watch.look(after_s=limits.LEASE_S)
+    assert watch.store.buried == []
+    await watch.look(after_s=limits.LEASE_S)
+    assert watch.store.buried == [A]
+
+
+async def test_one_that_the_store_does_not_bury_lives_on(watch: Watch) -> None:
+    watch.store.put(A, expired=True)
+    watch.store.revived = {A}
+    await watch.look()
+    await watch.look(after_s=limits.LEASE_S)
+    assert watch.store.buried == [A]
+    assert watch.roster.registered == {A}
+
+
+async def test_a_new_boot_id_is_another_process(watch: Watch) -> None:
+    watch.store.put(A, expired=True)
+    await watch.look()
+    watch.store.put(B, expired=True)
+    await watch.look(after_s=limits.LEASE_S)
+    assert watch.store.buried == [A]
+
+
+async def test_schedulers_are_those_that_schedule_and_stay(watch: Watch) -> None:
+    watch.store.put(A, role=Role.SCHEDULER)
+    watch.store.put(B, role=Role.WORKER)
+    watch.store.put(C, role=Role.ALL, draining=True)
+    await watch.look()
+    assert watch.roster.registered == {A, B, C}
+    assert watch.roster.schedulers == {A}
+
+
+async def test_changes_are_told_and_nothing_else(watch: Watch) -> None:
+    await watch.look()
+    assert watch.changes == []
+    watch.store.put(A)
+    await watch.look(after_s=1.0)
+    watch.store.put(A, beat=2)
+    await watch.look(after_s=1.0)
+    assert watch.changes == [{A}]
+    watch.store.put(A, beat=3, draining=True)
+    await watch.look(after_s=1.0)
+    assert watch.changes == [{A}, {A}]
+    watch.store.registered.clear()
+    await watch.look(after_s=1.0)
+    assert watch.changes == [{A}, {A}, frozenset()]
+
+
+async def test_the_burial_of_a_worker_is_a_change_too(watch: Watch) -> None:
+    # Its runs are to be taken back.
+    watch.store.put(A)
+    watch.store.put(B, role=Role.WORKER, expired=True)
+    await watch.look()
+    await watch.look(after_s=limits.LEASE_S)
+    assert watch.changes == [{A, B}, {A}]

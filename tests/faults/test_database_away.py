@@ -1,0 +1,76 @@
+"""The database goes away under a running server: callers are told, nothing is lost, and it recovers by itself."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.support.dueline import DuelineProcess, processes, witness
+from tests.support.postgres import PostgresServer
+
+RECOVERY_S_MAX = 5.0
+"""From the database's return to the next job that runs."""
+
+
+def call(url: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=40)
+    try:
+        connection.request(method, path, None if body is None else msgspec.json.encode(body))
+        answer = connection.getresponse()
+        text = answer.read()
+        return answer.status, msgspec.json.decode(text) if text else None
+    finally:
+        connection.close()
+
+
+def wait_for(condition: Callable[[], bool], *, within_s: float) -> float:
+    """Seconds until it holds."""
+    started_s = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started_s < within_s, "it did not come true in time"
+        time.sleep(0.02)
+    return time.monotonic() - started_s
+
+
+def test_a_database_that_comes_back_is_used_again(tmp_path: Path) -> None:
+    with PostgresServer() as server, witness(tmp_path) as target, processes() as fleet:
+        server.create_database("dueline")
+        serve = DuelineProcess(tmp_path, "serve", "serve", "--port", "0", db=server.dsn("dueline"))
+        fleet.append(serve)
+        url = serve.wait_until_running()
+        assert url is not None
+        job = {"schedule": {"cron": "* * * * * *"}, "target": {"type": "http", "url": f"{target.url}/ok"}}
+        assert call(url, "POST", "/v1/jobs", job)[0] == 201
+        wait_for(lambda: len(target.hits()) >= 2, within_s=10)
+        server.crash()
+        status, problem = call(url, "POST", "/v1/jobs", job)
+        assert status == 503
+        assert problem["status"] == 503
+        assert call(url, "GET", "/readyz")[0] == 503
+        assert call(url, "GET", "/livez")[0] == 200
+        time.sleep(3)
+        server.start()
+        seen = len(target.hits())
+        wait_for(lambda: len(target.hits()) > seen + 1, within_s=RECOVERY_S_MAX)
+        assert call(url, "POST", "/v1/jobs", job)[0] == 201
+        assert call(url, "GET", "/readyz")[0] == 200
+        deliveries = [(hit["dueline-run"], hit["dueline-token"]) for hit in target.hits()]
+        assert len(deliveries) == len(set(deliveries))
+        assert serve.stop() == 0
+
+
+def test_a_server_waits_for_a_database_that_is_not_there_yet(tmp_path: Path) -> None:
+    with PostgresServer() as server, processes() as fleet:
+        server.create_database("dueline")
+        server.stop()
+        serve = DuelineProcess(tmp_path, "serve", "serve", "--port", "0", db=server.dsn("dueline"))
+        fleet.append(serve)
+        wait_for(lambda: serve.counted("waiting for the store") == 1, within_s=10)
+        server.start()
+        assert serve.wait_until_running() is not None
+        assert serve.stop() == 0

@@ -1,0 +1,94 @@
+"""A worker that is asked to stop ends what it runs and gives back what it has not started; a second signal forces it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from dueline.domain.ids import run_text
+from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget
+from dueline.domain.run import OutcomeKind, Run
+from dueline.domain.states import RunState
+from dueline.engine.operations import AdhocRun, Operations
+from dueline.engine.timekeeping import Timekeeper
+from dueline.runtime.chance import SystemChance
+from dueline.runtime.clock import SystemClock
+from dueline.store.postgres.store import PostgresStore
+from dueline.store.shapes import RunFilter
+from tests.support.dueline import DuelineProcess, Witness, processes, witness
+
+RUNS = 400
+WAIT_S_MAX = 40.0
+
+
+async def enqueue(store: PostgresStore, url: str) -> None:
+    keeper = Timekeeper(store, SystemClock())
+    await keeper.step()
+    operations = Operations(store, lambda: keeper.time, SystemChance())
+    await operations.enqueue(DEFAULT_TENANT, [AdhocRun(execution=Execution(target=HttpTarget(url=url)))] * RUNS)
+
+
+def wait_for_hits(target: Witness, count: int) -> None:
+    deadline = time.monotonic() + WAIT_S_MAX
+    while len(target.hits()) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+async def finished(store: PostgresStore) -> list[Run]:
+    deadline = time.monotonic() + WAIT_S_MAX
+    while True:
+        runs = await store.runs_page(RunFilter(tenant=DEFAULT_TENANT), before=None, limit=RUNS)
+        if all(run.state is RunState.SUCCEEDED for run in runs):
+            return runs
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.1)
+
+
+async def test_a_drained_worker_costs_no_attempt_and_no_duplicate(postgres_dsn: str, tmp_path: Path) -> None:
+    store = PostgresStore(postgres_dsn)
+    await store.open()
+    with witness(tmp_path) as target, processes() as fleet:
+        first = DuelineProcess(tmp_path, "first", "worker", "--slots", "100", db=postgres_dsn)
+        fleet.append(first)
+        first.wait_until_running()
+        await enqueue(store, f"{target.url}/slow/0.5")
+        wait_for_hits(target, 150)
+        assert first.stop() == 0
+        assert await store.nodes() == []
+        second = DuelineProcess(tmp_path, "second", "worker", db=postgres_dsn)
+        fleet.append(second)
+        runs = await finished(store)
+        assert second.stop() == 0
+        assert {run.attempt for run in runs} == {1}
+        assert target.hits_per_run() == {run_text(run.id): 1 for run in runs}
+        assert len({run.worker for run in runs}) == 2
+    await store.close()
+
+
+async def test_a_forced_worker_leaves_at_once_and_its_runs_are_lost_not_failed(
+    postgres_dsn: str, tmp_path: Path
+) -> None:
+    store = PostgresStore(postgres_dsn)
+    await store.open()
+    with witness(tmp_path) as target, processes() as fleet:
+        first = DuelineProcess(tmp_path, "first", "worker", "--slots", "100", db=postgres_dsn)
+        fleet.append(first)
+        first.wait_until_running()
+        await enqueue(store, f"{target.url}/slow/3")
+        wait_for_hits(target, 100)
+        started_s = time.monotonic()
+        first.ask_to_stop()
+        await asyncio.sleep(0.3)  # Two signals at once would be one to the kernel.
+        assert first.stop() == 0
+        assert time.monotonic() - started_s < 2.5, "it did not wait for its calls"
+        scheduler = DuelineProcess(tmp_path, "scheduler", "scheduler", db=postgres_dsn)
+        second = DuelineProcess(tmp_path, "second", "worker", db=postgres_dsn)
+        fleet += [scheduler, second]
+        runs = await finished(store)
+        lost = [run for run in runs if any(attempt.outcome.kind is OutcomeKind.LOST for attempt in run.attempts)]
+        assert len(lost) == 100
+        assert {run.attempt for run in lost} == {2}
+        assert {run.attempt for run in runs if run not in lost} == {1}
+    await store.close()

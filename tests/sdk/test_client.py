@@ -1,0 +1,109 @@
+"""The client against a real server, and against things that are none."""
+
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from dueline.sdk import errors
+from dueline.sdk.client import Client
+from tests.api.conftest import own_api as own_api
+from tests.api.serving import TARGET, ServedApi
+
+
+@pytest.fixture
+def client(own_api: ServedApi) -> Iterator[Client]:
+    with Client(own_api.url) as client:
+        yield client
+
+
+def test_the_life_of_a_job(client: Client) -> None:
+    job = client.create_job({"target": TARGET, "schedule": {"every": "1h"}, "name": "a"})
+    assert client.job(job["id"]) == job
+    assert client.edit_job(job["id"], {"priority": 9}, if_version=1)["version"] == 2
+    assert client.replace_job(job["id"], {"target": TARGET}, if_version=2)["version"] == 3
+    assert client.pause_job(job["id"], note="why")["pause_note"] == "why"
+    assert client.resume_job(job["id"])["state"] == "active"
+    run = client.run_job(job["id"], force=True)
+    assert client.run(run["id"])["job_id"] == job["id"]
+    assert [found["id"] for found in client.runs(job_id=job["id"])["items"]] == [run["id"]]
+    client.delete_job(job["id"], if_version=3)
+    assert client.jobs()["items"] == []
+
+
+def test_all_pages_are_read(client: Client) -> None:
+    ids = client.create_runs([{"target": TARGET}] * 7)
+    assert sorted(run["id"] for run in client.all_runs(limit=2)) == sorted(ids)
+    jobs = [client.create_job({"target": TARGET, "queue": "é".encode().hex()})["id"] for _ in range(3)]
+    assert sorted(job["id"] for job in client.all_jobs(limit=1, queue="c3a9")) == sorted(jobs)
+
+
+def test_a_refusal_names_its_fields(client: Client) -> None:
+    with pytest.raises(errors.Refused) as raised:
+        client.create_job({"target": {"url": "ftp://x"}, "queue": "a b"})
+    assert {problem.field for problem in raised.value.errors} == {"target.url", "queue"}
+
+
+def test_what_is_not_there_and_what_is_taken(client: Client) -> None:
+    with pytest.raises(errors.NotFound):
+        client.job("../../livez?x")
+    job = client.create_job({"target": TARGET, "name": "taken"})
+    with pytest.raises(errors.Conflict):
+        client.create_job({"target": TARGET, "name": "taken"})
+    with pytest.raises(errors.Conflict):
+        client.delete_job(job["id"], if_version=2)
+
+
+def test_a_server_that_restarted_is_connected_to_again(own_api: ServedApi) -> None:
+    with Client(own_api.url) as client:
+        client.jobs()
+        kept = client._connection._connection.sock
+        assert kept is not None
+        kept.shutdown(socket.SHUT_RDWR)
+        assert client.create_job({"target": TARGET})["version"] == 1
+
+
+def test_nobody_there_is_unreachable() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        with Client(f"http://127.0.0.1:{closed.getsockname()[1]}") as client, pytest.raises(errors.Unreachable):
+            client.jobs()
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (b"", errors.Unreachable),
+        (b"nonsense\r\n\r\n", errors.Unreachable),
+        (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\n<b>x", errors.Broken),
+        (b"HTTP/1.1 503 Gone\r\nContent-Length: 0\r\n\r\n", errors.Unavailable),
+        (b"HTTP/1.1 599 Odd\r\nContent-Length: 0\r\n\r\n", errors.Broken),
+    ],
+)
+def test_an_answer_that_is_none_of_ours(answer: bytes, error: type[Exception]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with Client(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout_s=5) as client, pytest.raises(error):
+            client.jobs()
+        thread.join()
+
+
+def test_a_key_is_sent_as_a_bearer() -> None:
+    assert Client(api_key="k")._headers["authorization"] == "Bearer k"
+
+
+def test_importing_it_brings_no_server_and_no_driver() -> None:
+    probe = "import sys, dueline.sdk.client; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, text=True).stdout.split()
+    assert {"asyncpg", "apsw", "starlette", "uvicorn", "pycurl", "typer", "rich", "asyncio"}.isdisjoint(modules)
