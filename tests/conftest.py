@@ -1,17 +1,32 @@
 """What all tests share."""
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+from dueline.store.postgres.store import PostgresStore
 
 pytest_plugins = ["tests.support.fixtures"]
 
 
-def _leave_empty(dsn: str) -> None:
-    del dsn
+async def _migrate(dsn: str) -> None:
+    store = PostgresStore(dsn)
+    await store.open()
+    try:
+        await store.migrate()
+    finally:
+        await store.close()
+
+
+def _migrate_on_a_thread(dsn: str) -> None:
+    """On a thread, because a test may be the first to ask for a database while its own loop runs."""
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        executor.submit(asyncio.run, _migrate(dsn)).result()
 
 
 @pytest.fixture(scope="session")
 def prepare_template() -> Callable[[str], None]:
-    """What brings the template, from which every test's database is copied, to its state: for now, nothing."""
-    return _leave_empty
+    """What brings the template, from which every test's database is copied, to its state: the schema, and no rows."""
+    return _migrate_on_a_thread

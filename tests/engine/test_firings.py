@@ -1,11 +1,13 @@
 """What a scheduler writes for a due plan."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from dueline.domain import limits
 from dueline.domain.fairness import rank
+from dueline.domain.firing import make_run
 from dueline.domain.ids import JobId, new_job_id, occurrence_run_id
 from dueline.domain.job import Definition, Execution, HttpTarget
 from dueline.domain.overlap import Overlap
@@ -13,7 +15,7 @@ from dueline.domain.planning import Misfire, MisfirePolicy
 from dueline.domain.schedule import At, Every, Schedule
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import RunKind
-from dueline.engine.scheduler import make_firing, make_run
+from dueline.engine.scheduler import make_firing
 from dueline.store.shapes import DuePlan, Firing, JobVersion
 
 NOW_MS = 1_767_225_600_000
@@ -35,7 +37,7 @@ def fired(version: JobVersion, next_ms: int) -> Firing:
 
 def test_a_run_is_made_from_its_version() -> None:
     version = a_version(queue="slow", priority=7, region="eu", tags=("a", "b"), overlap=Overlap.ALLOW)
-    run = make_run(version, NOW_MS, token=5, missed=False)
+    run = make_run(version, NOW_MS, token=5)
     assert run.id == occurrence_run_id(JOB_ID, NOW_MS, RunKind.SCHEDULED)
     assert (run.job_id, run.version, run.tenant, run.kind) == (JOB_ID, 3, "acme", RunKind.SCHEDULED)
     assert (run.queue, run.priority, run.region, run.tags) == ("slow", 7, "eu", ("a", "b"))
@@ -46,15 +48,17 @@ def test_a_run_is_made_from_its_version() -> None:
 
 @pytest.mark.parametrize("overlap", Overlap)
 def test_a_run_is_exclusive_unless_overlap_is_allowed(overlap: Overlap) -> None:
-    assert make_run(a_version(overlap=overlap), NOW_MS, token=0, missed=False).exclusive is (
+    assert make_run(a_version(overlap=overlap), NOW_MS, token=0).exclusive is (
         overlap is not Overlap.ALLOW
     )
 
 
-def test_a_missed_run_ranks_behind_the_same_run_on_time() -> None:
-    missed, on_time = (make_run(a_version(), NOW_MS, token=0, missed=missed) for missed in (True, False))
+@pytest.mark.parametrize("missed_by_ms", [0, MINUTE_MS, 86_400_000])
+def test_a_missed_run_ranks_behind_those_on_time_however_old_it_is(missed_by_ms: int) -> None:
+    missed = make_run(a_version(), NOW_MS - missed_by_ms, token=0, missed_at_ms=NOW_MS)
+    on_time = make_run(a_version(), NOW_MS, token=0)
     assert missed.rank > on_time.rank
-    assert missed.id == on_time.id
+    assert missed.id == occurrence_run_id(JOB_ID, NOW_MS - missed_by_ms, RunKind.SCHEDULED)
 
 
 def test_a_firing_moves_the_plan_that_was_seen() -> None:
@@ -101,4 +105,4 @@ def test_runs_of_a_plan_that_was_changed_begin_with_higher_tokens() -> None:
         for generation in (1, 2, 3)
     ]
     assert tokens == sorted(set(tokens))
-    assert min(later - earlier for earlier, later in zip(tokens, tokens[1:], strict=False)) > limits.ATTEMPTS_MAX
+    assert min(later - earlier for earlier, later in pairwise(tokens)) > limits.ATTEMPTS_MAX

@@ -1,6 +1,7 @@
 """This process among the others: its lease, and the store's time."""
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -9,7 +10,8 @@ from dueline.domain.errors import LeaseLost, StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.engine.membership import Membership
 from dueline.runtime.clock import ManualClock
-from dueline.store.shapes import NewNode, Node, Role
+from dueline.store.protocol import MemberStore
+from dueline.store.shapes import NewNode, Role
 
 STORE_AHEAD_MS = 5_000
 TRUSTED_S = limits.LEASE_S - limits.LEASE_MARGIN_S
@@ -39,19 +41,13 @@ class FakeStore:
         self.calls.append(("leave", boot_id))
         self.beating()
 
-    async def bury(self, boot_id: BootId) -> bool:
-        raise AssertionError
-
-    async def nodes(self) -> list[Node]:
-        raise AssertionError
-
 
 class Member:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.store = FakeStore(self.clock)
         node = NewNode(boot_id=BootId("b1"), role=Role.ALL, host="here", pid=1, version="1")
-        self.membership = Membership(self.store, self.clock, node)
+        self.membership = Membership(cast(MemberStore, self.store), self.clock, node)
 
     def slow_beat(self, seconds: float) -> None:
         self.store.beating = lambda: self.clock.advance(seconds)

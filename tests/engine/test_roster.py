@@ -1,5 +1,7 @@
 """Who else is there: only who is expired by the store's clock and silent before our eyes is buried."""
 
+from typing import cast
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -7,7 +9,8 @@ from dueline.domain import limits
 from dueline.domain.ids import BootId
 from dueline.engine.roster import Roster
 from dueline.runtime.clock import ManualClock
-from dueline.store.shapes import NewNode, Node, Role
+from dueline.store.protocol import MemberStore
+from dueline.store.shapes import Node, Role
 
 A, B, C = BootId("a"), BootId("b"), BootId("c")
 
@@ -34,25 +37,13 @@ class FakeStore:
         self.buried.append(boot_id)
         return boot_id not in self.revived and self.registered.pop(boot_id, None) is not None
 
-    async def register(self, node: NewNode, *, lease_s: float) -> None:
-        raise AssertionError
-
-    async def beat(self, boot_id: BootId, *, lease_s: float) -> int:
-        raise AssertionError
-
-    async def drain(self, boot_id: BootId) -> None:
-        raise AssertionError
-
-    async def leave(self, boot_id: BootId) -> None:
-        raise AssertionError
-
 
 class Watch:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.store = FakeStore()
         self.changes: list[frozenset[BootId]] = []
-        self.roster = Roster(self.store, self.clock, changed=self._changed)
+        self.roster = Roster(cast(MemberStore, self.store), self.clock, changed=self._changed)
 
     def _changed(self) -> None:
         self.changes.append(self.roster.registered)

@@ -20,6 +20,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
             # SQLite's writer is alone: whoever reads has locked.
             "jobs.lock",
             "jobs.lock_plan",
+            "runs.lock_places",
             # SQLite has no partitions.
             "history.add_day",
         }

@@ -9,11 +9,13 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.errors import Conflict, VersionMismatch
 from dueline.domain.firetimes import compile_schedule
+from dueline.domain.firing import make_runs
 from dueline.domain.ids import RunId
-from dueline.domain.job import Definition, Job
-from dueline.domain.planning import MisfirePolicy, choose_missed
+from dueline.domain.job import Definition, Job, JobVersion
+from dueline.domain.planning import MisfirePolicy, choose_missed, plan
+from dueline.domain.run import NewRun
 from dueline.domain.schedule import At, Schedule
-from dueline.domain.states import CANCELLABLE, EndReason, HeldReason, JobState, RunKind, RunState
+from dueline.domain.states import EndReason, HeldReason, JobState, RunKind, RunState
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +55,8 @@ class JobChange(msgspec.Struct, frozen=True, kw_only=True):
     free: tuple[RunId, ...] = ()
     cancel: tuple[tuple[RunId, str], ...] = ()
     """Runs to end as cancelled, each with its reason."""
+    runs: tuple[NewRun, ...] = ()
+    """Runs to write: what was due by the schedule that goes. The store puts their tokens into the new generation."""
 
 
 DecideChange = Callable[[JobInHand], JobChange]
@@ -70,13 +74,10 @@ def edit(hand: JobInHand, definition: Definition, *, expected_version: int | Non
     job = hand.job
     check_version(job, expected_version)
     state, next_ms = _state(hand), _undecided_ms(hand)
-    if definition.schedule is None:
-        # Nothing is left to plan by: an occurrence that is overdue and not yet fired goes with its schedule.
-        next_ms = None
-    elif definition.schedule != job.definition.schedule and (
-        next_ms is None or next_ms > hand.now_ms or state is JobState.PAUSED
-    ):
-        # While it is paused nothing is overdue by the new schedule, and what was by the old one must not run beside it.
+    runs: tuple[NewRun, ...] = ()
+    if definition.schedule != job.definition.schedule:
+        # A new schedule begins now; what was due by the old one before now is decided by the old one, here.
+        runs = _overdue_runs(hand) if state is JobState.ACTIVE else ()
         next_ms = first_occurrence(definition.schedule, now_ms=hand.now_ms)
     if state in (JobState.ACTIVE, JobState.FINISHED):
         exhausted = definition.schedule is not None and next_ms is None
@@ -87,6 +88,7 @@ def edit(hand: JobInHand, definition: Definition, *, expected_version: int | Non
         next_ms=next_ms,
         pause_note=job.pause_note,
         unplan=_ids(_planned_ahead(hand)),
+        runs=runs,
     )
 
 
@@ -96,7 +98,7 @@ def pause(hand: JobInHand, *, note: str | None) -> JobChange:
     if _state(hand) not in (JobState.ACTIVE, JobState.PAUSED):
         raise Conflict(f"a {job.state} job cannot be paused")
     planned = _planned_ahead(hand)
-    waiting = [run for run in hand.runs if run not in planned and run.state in _HOLDABLE]
+    waiting = [run for run in hand.runs if run not in planned and run.reason != HeldReason.PAUSED]
     return JobChange(
         state=JobState.PAUSED,
         definition=job.definition,
@@ -134,18 +136,13 @@ def delete(hand: JobInHand, *, expected_version: int | None = None) -> JobChange
         next_ms=None,
         deleted=True,
         unplan=_ids(planned),
-        cancel=tuple(
-            (run.id, EndReason.JOB_DELETED) for run in hand.runs if run not in planned and run.state in CANCELLABLE
-        ),
+        cancel=tuple((run.id, EndReason.JOB_DELETED) for run in hand.runs if run not in planned),
     )
 
 
 def check_version(job: Job, expected_version: int | None) -> None:
     if expected_version is not None and expected_version != job.version:
         raise VersionMismatch(expected=expected_version, actual=job.version)
-
-
-_HOLDABLE = frozenset({RunState.READY, RunState.RETRYING, RunState.SCHEDULED})
 
 
 def _state(hand: JobInHand) -> JobState:
@@ -164,6 +161,22 @@ def _undecided_ms(hand: JobInHand) -> int | None:
     if hand.job.next_ms is not None:
         undecided.append(hand.job.next_ms)
     return min(undecided, default=None)
+
+
+def _overdue_runs(hand: JobInHand) -> tuple[NewRun, ...]:
+    """The runs of occurrences that are due and that the scheduler has not come to yet."""
+    job, schedule = hand.job, hand.job.definition.schedule
+    if schedule is None or job.next_ms is None or job.next_ms > hand.now_ms:
+        return ()
+    decided = plan(
+        compile_schedule(schedule),
+        job.definition.misfire,
+        next_ms=job.next_ms,
+        now_ms=hand.now_ms,
+        until_ms=hand.now_ms,
+    )
+    version = JobVersion(job.id, job.version, job.tenant, job.definition)
+    return make_runs(version, decided, now_ms=hand.now_ms, token=0)
 
 
 def _dropped_on_resume(hand: JobInHand, held: list[LiveRun]) -> dict[RunId, str]:

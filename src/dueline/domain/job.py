@@ -73,3 +73,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     pause_note: str | None
     created_ms: int
     updated_ms: int
+
+
+class JobVersion(msgspec.Struct, frozen=True):
+    """One version of a job, as runs pin it."""
+
+    job_id: JobId
+    version: int
+    tenant: str
+    definition: Definition

@@ -82,3 +82,26 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
     parent_id: RunId | None
     attempts: tuple[Attempt, ...]
+
+
+class NewRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run to write. `spec` is set for ad-hoc runs: they have no job to look the execution up in."""
+
+    id: RunId
+    job_id: JobId | None
+    version: int | None
+    tenant: str
+    kind: RunKind
+    queue: str
+    priority: int
+    rank: int
+    region: str
+    exclusive: bool
+    timeout_ms: int
+    scheduled_ms: int
+    due_ms: int
+    tags: tuple[str, ...] = ()
+    spec: str | None = None
+    parent_id: RunId | None = None
+    token: int = 0
+    """Where its tokens begin. A run that was taken back by a change of its job and is written again must not repeat them."""

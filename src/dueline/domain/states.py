@@ -72,17 +72,17 @@ RUN_MOVES: dict[str, tuple[frozenset[RunState], frozenset[RunState]]] = {
     "retry": (frozenset({RunState.RUNNING}), frozenset({RunState.RETRYING})),
     "reclaim": (frozenset({RunState.RUNNING}), frozenset({RunState.READY, RunState.RETRYING, RunState.FAILED})),
     "hold": (
-        frozenset({RunState.READY, RunState.RETRYING, RunState.SCHEDULED, RunState.RUNNING}),
+        frozenset({RunState.READY, RunState.RETRYING, RunState.SCHEDULED, RunState.HELD, RunState.RUNNING}),
         frozenset({RunState.HELD}),
     ),
     "skip": (frozenset({RunState.READY, RunState.RUNNING}), frozenset({RunState.CANCELLED})),
     "free": (frozenset({RunState.HELD}), frozenset({RunState.READY})),
-    "cancel": (CANCELLABLE, frozenset({RunState.CANCELLED})),
+    "cancel": (CANCELLABLE | {RunState.RUNNING}, frozenset({RunState.CANCELLED})),
     "unplan": (frozenset({RunState.READY, RunState.HELD, RunState.RUNNING}), frozenset()),
 }
 """Move → (states it leaves, states it reaches). No source: the move creates the run; no destination: the run was only a plan and
 goes without a trace, because its due time had not come. A run that is claimed and not started counts as `running`, so `hold`,
-`skip` and `unplan` may take it."""
+`skip`, `cancel` and `unplan` may take it."""
 
 JOB_MOVES: dict[str, tuple[frozenset[JobState], frozenset[JobState]]] = {
     "create": (frozenset(), frozenset({JobState.ACTIVE})),

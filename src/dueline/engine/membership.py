@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dueline.domain import limits
+from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.domain.leases import LeaseTrust
 from dueline.runtime.clock import Clock, StoreTime
@@ -36,7 +37,11 @@ class Membership:
     async def step(self) -> float:
         """One heartbeat. Raises LeaseLost when others declared this process dead."""
         sent_s = self._clock.monotonic_s()
-        store_ms = await self._store.beat(self.boot_id, lease_s=self._lease_s)
+        try:
+            store_ms = await self._store.beat(self.boot_id, lease_s=self._lease_s)
+        except LeaseLost:
+            self._trust.revoke()
+            raise
         self._trust.renewed(sent_s=sent_s)
         self.time.measured(store_ms, sent_s=sent_s)
         return limits.BEAT_S

@@ -177,6 +177,7 @@ class Life:
                 await self.membership.drain()
                 self._scheduler_loop.stop()
                 self._shards_loop.stop()
+                await self._shards_loop.ended.wait()
                 await self._shards.hand_over()
         for part in self._parts:
             await part.drain(forced)

@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dueline.domain import limits
-from dueline.domain.fairness import rank
 from dueline.domain.firetimes import compile_schedule
-from dueline.domain.ids import occurrence_run_id
-from dueline.domain.overlap import Overlap
+from dueline.domain.firing import make_runs
+from dueline.domain.ids import job_text
 from dueline.domain.planning import plan
 from dueline.domain.run import first_token
-from dueline.domain.states import RunKind
 from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.engine.shards import ShardKeeper
 from dueline.runtime.log import get_log
 from dueline.store.protocol import PlanStore
-from dueline.store.shapes import DuePlan, Firing, JobVersion, NewRun
+from dueline.store.shapes import DuePlan, Firing, JobVersion
 
 log = get_log(__name__)
 
@@ -79,8 +77,9 @@ class Scheduler:
         firings = []
         for planned in due:
             version = versions.get((planned.job_id, planned.version))
-            if version is None:
-                log.error("job version missing", job_id=planned.job_id.hex(), version=planned.version)
+            if version is None or version.definition.schedule is None:
+                # It cannot be, and must not keep the others from firing.
+                log.error("plan without a schedule", job_id=job_text(planned.job_id), version=planned.version)
                 continue
             firings.append(make_firing(planned, version, now_ms=now_ms, until_ms=until_ms))
         if not self._membership.trusted:
@@ -98,31 +97,5 @@ def make_firing(planned: DuePlan, version: JobVersion, *, now_ms: int, until_ms:
     assert definition.schedule is not None, "a plan stands for a schedule"
     times = compile_schedule(definition.schedule)
     decided = plan(times, definition.misfire, next_ms=planned.next_ms, now_ms=now_ms, until_ms=until_ms)
-    token = first_token(planned.generation)
-    missed = [make_run(version, at_ms, token=token, missed=True) for at_ms in decided.missed_ms]
-    on_time = [make_run(version, at_ms, token=token, missed=False) for at_ms in decided.on_time_ms]
-    return Firing(
-        planned.job_id, planned.shard, planned.generation, planned.next_ms, decided.next_ms, (*missed, *on_time)
-    )
-
-
-def make_run(version: JobVersion, scheduled_ms: int, *, token: int, missed: bool) -> NewRun:
-    """The run of one occurrence; the same whoever makes it."""
-    definition = version.definition
-    return NewRun(
-        id=occurrence_run_id(version.job_id, scheduled_ms, RunKind.SCHEDULED),
-        job_id=version.job_id,
-        version=version.version,
-        tenant=version.tenant,
-        kind=RunKind.SCHEDULED,
-        queue=definition.queue,
-        priority=definition.priority,
-        rank=rank(due_ms=scheduled_ms, priority=definition.priority, missed=missed),
-        region=definition.region,
-        exclusive=definition.overlap is not Overlap.ALLOW,
-        timeout_ms=definition.execution.timeout_ms,
-        scheduled_ms=scheduled_ms,
-        due_ms=scheduled_ms,
-        tags=definition.tags,
-        token=token,
-    )
+    runs = make_runs(version, decided, now_ms=now_ms, token=first_token(planned.generation))
+    return Firing(planned.job_id, planned.shard, planned.generation, planned.next_ms, decided.next_ms, runs)

@@ -36,7 +36,7 @@ class ShardKeeper:
             self._wanted = (schedulers, shards_of(self._boot_id, schedulers))
         wanted = self._wanted[1]
         leases = await self._store.shards()
-        self._forget({lease.shard: lease.epoch for lease in leases if lease.owner == self._boot_id})
+        self._adjust({lease.shard: lease.epoch for lease in leases if lease.owner == self._boot_id})
         foreign = [shard for shard in self.epochs if shard not in wanted]
         if foreign:
             await self._drop(foreign[: limits.SHARDS_TAKEN_PER_PASS])
@@ -55,12 +55,16 @@ class ShardKeeper:
         if self.epochs:
             await self._drop(list(self.epochs))
 
-    def _forget(self, owned: dict[int, int]) -> None:
+    def _adjust(self, owned: dict[int, int]) -> None:
+        """Follow the store: forget what others took, and keep what is ours though the answer that said so was lost."""
         lost = [shard for shard, epoch in self.epochs.items() if owned.get(shard) != epoch]
         for shard in lost:
             del self.epochs[shard]
         if lost:
             log.warning("shards lost", count=len(lost))
+        if owned.keys() > self.epochs.keys():
+            self.epochs.update(owned)
+            self._taken()
 
     async def _drop(self, shards: list[int]) -> None:
         # First out of our own hands: nothing may be fired for a shard that others may already own.

@@ -12,7 +12,9 @@ from dueline.domain.changes import JobInHand as JobInHand
 from dueline.domain.changes import LiveRun as LiveRun
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Definition
+from dueline.domain.job import JobVersion as JobVersion
 from dueline.domain.run import Attempt
+from dueline.domain.run import NewRun as NewRun
 from dueline.domain.states import JobState, RunKind, RunState
 
 
@@ -52,38 +54,6 @@ class DuePlan(msgspec.Struct, frozen=True):
     version: int
     generation: int
     next_ms: int
-
-
-class JobVersion(msgspec.Struct, frozen=True):
-    """One version of a job, as runs pin it."""
-
-    job_id: JobId
-    version: int
-    tenant: str
-    definition: Definition
-
-
-class NewRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run to write. `spec` is set for ad-hoc runs: they have no job to look the execution up in."""
-
-    id: RunId
-    job_id: JobId | None
-    version: int | None
-    tenant: str
-    kind: RunKind
-    queue: str
-    priority: int
-    rank: int
-    region: str
-    exclusive: bool
-    timeout_ms: int
-    scheduled_ms: int
-    due_ms: int
-    tags: tuple[str, ...] = ()
-    spec: str | None = None
-    parent_id: RunId | None = None
-    token: int = 0
-    """Where its tokens begin. A run that was taken back by a change of its job and is written again must not repeat them."""
 
 
 class Firing(msgspec.Struct, frozen=True):

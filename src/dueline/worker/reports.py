@@ -17,7 +17,7 @@ from dueline.store.shapes import Finish, Retry
 log = get_log(__name__)
 
 _IDLE_S = 60.0
-_RESULT_BYTES_PER_BATCH = 4 * 1024 * 1024
+_RESULT_LETTERS_PER_BATCH = 4 * 1024 * 1024
 """Results are bounded one by one; this bounds a statement full of large ones."""
 
 
@@ -69,10 +69,10 @@ class Reports:
 
     def _next_batch(self) -> list[Finish | Retry]:
         batch: list[Finish | Retry] = []
-        size_bytes = 0
+        size_letters = 0
         for end in self._waiting:
-            size_bytes += len(end.attempt.outcome.result or "")
-            if batch and (len(batch) == limits.FINISH_BATCH or size_bytes > _RESULT_BYTES_PER_BATCH):
+            size_letters += len(end.attempt.outcome.result or "")
+            if batch and (len(batch) == limits.FINISH_BATCH or size_letters > _RESULT_LETTERS_PER_BATCH):
                 break
             batch.append(end)
         return batch

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import asyncpg
+import msgspec
 
 from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.ids import JobId, RunId, job_text
 from dueline.domain.job import Definition, Job
+from dueline.domain.run import first_token
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import HeldReason, JobState, RunKind, RunState
 from dueline.store.postgres.database import Connection
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.records import decode_definition, encode_definition, join_tags, target_type, to_job
 from dueline.store.shapes import DecideChange, JobChange, JobFilter, JobInHand, JobVersion, LiveRun, NewJob
 
 _SQL = queries("jobs")
+_RUNS = queries("runs")
 _LAST_ID = b"\xff" * 16
 
 
@@ -143,6 +147,9 @@ async def _write(connection: Connection, hand: JobInHand, change: JobChange) -> 
         due_ms = None if change.state is JobState.PAUSED else next_ms
         await connection.execute(_SQL["replan"], job.id, shard_of(job.id), version, generation, next_ms, due_ms)
     await _move_runs(connection, change)
+    if change.runs:
+        runs = [msgspec.structs.replace(run, token=first_token(generation)) for run in change.runs]
+        await connection.execute(_RUNS["enqueue"], *enqueue_arguments(runs))
     return _changed(job, change, version, next_ms, hand.now_ms)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from dueline.domain.ids import JobId
-from dueline.store.postgres.part import Part, queries
-from dueline.store.records import join_tags
+from dueline.store.postgres.part import Part, queries, run_columns
 from dueline.store.shapes import DuePlan, Firing
 
 _SQL = queries("plans")
@@ -29,21 +28,7 @@ class PlanPart(Part):
             [firing.generation for firing in firings],
             [firing.next_ms for firing in firings],
             [firing.following_ms for firing in firings],
-            [run.id for run in runs],
-            [run.job_id for run in runs],
-            [run.version for run in runs],
-            [run.tenant for run in runs],
-            [run.kind for run in runs],
-            [run.queue for run in runs],
-            [run.priority for run in runs],
-            [run.rank for run in runs],
-            [run.region for run in runs],
-            [run.exclusive for run in runs],
-            [run.timeout_ms for run in runs],
-            [run.scheduled_ms for run in runs],
-            [run.due_ms for run in runs],
-            [join_tags(run.tags) for run in runs],
-            [run.token for run in runs],
+            *run_columns(runs),
         )
         self._notices.announce(*{f"ready/{run.queue}" for run in runs})
         return {JobId(row[0]) for row in rows}

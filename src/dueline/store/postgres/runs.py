@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import asyncpg
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.states import RunKind
-from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.part import Part, queries, run_columns
 from dueline.store.postgres.places import leave_places
-from dueline.store.records import encode_attempt, join_tags
+from dueline.store.records import encode_attempt
 from dueline.store.shapes import Blocked, Claim, Claimed, Confirmed, Finish, NewRun, Promoted, Retry
 
 _SQL = queries("runs")
 
 
+def enqueue_arguments(runs: Sequence[NewRun]) -> list[Any]:
+    return [limits.AHEAD_MS, *run_columns(runs), [run.parent_id for run in runs], [run.spec for run in runs]]
+
+
 class RunPart(Part):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        rows = await self._database.fetch(
-            _SQL["enqueue"],
-            limits.AHEAD_MS,
-            [run.id for run in runs],
-            [run.job_id for run in runs],
-            [run.version for run in runs],
-            [run.tenant for run in runs],
-            [run.kind for run in runs],
-            [run.queue for run in runs],
-            [run.priority for run in runs],
-            [run.rank for run in runs],
-            [run.region for run in runs],
-            [run.exclusive for run in runs],
-            [run.timeout_ms for run in runs],
-            [run.scheduled_ms for run in runs],
-            [run.due_ms for run in runs],
-            [join_tags(run.tags) for run in runs],
-            [run.parent_id for run in runs],
-            [run.spec for run in runs],
-        )
+        rows = await self._database.fetch(_SQL["enqueue"], *enqueue_arguments(runs))
         self._notices.announce("waiting", *{f"ready/{run.queue}" for run in runs})
         return {RunId(row[0]) for row in rows}
 

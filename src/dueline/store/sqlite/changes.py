@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import apsw
+import msgspec
 
 from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.ids import JobId, RunId, job_text
 from dueline.domain.job import Job
+from dueline.domain.run import first_token
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import HeldReason, JobState, RunKind, RunState
 from dueline.store.records import encode_definition, target_type, to_job
 from dueline.store.shapes import DecideChange, JobChange, JobInHand, LiveRun
 from dueline.store.sqlite.part import Part, pack, pack_ids, queries, wrap_tags
 from dueline.store.sqlite.places import end_runs, vacate
+from dueline.store.sqlite.runs import enqueue
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("jobs")
@@ -38,6 +41,7 @@ def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChan
         plan = (job_id.hex(), shard_of(job_id), job.version, generation, job.next_ms, due_ms)
         session.rows(_SQL["replan"], pack([plan]))
     _move_runs(session, change)
+    enqueue(session, [msgspec.structs.replace(run, token=first_token(generation)) for run in change.runs])
     session.wake("plans")
     return job
 

@@ -21,7 +21,7 @@ _RANK_AND_ID = itemgetter(13, 0)
 
 class RunPart(Part):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        return await self._database.write(_enqueue, runs)
+        return await self._database.write(enqueue, runs)
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         return await self._database.write(_promote, ahead_ms, limit)
@@ -56,7 +56,8 @@ class RunPart(Part):
         return await self._database.read(_queues)
 
 
-def _enqueue(session: Session, runs: Sequence[NewRun]) -> set[RunId]:
+def enqueue(session: Session, runs: Sequence[NewRun]) -> set[RunId]:
+    """Write runs, inside whatever transaction the caller is in."""
     rows = session.rows(_SQL["enqueue"], pack([run_row(run) for run in runs]), limits.AHEAD_MS)
     for queue, state in {row[1:] for row in rows}:
         session.wake(f"ready/{queue}" if state == RunState.READY else "waiting")

@@ -119,8 +119,12 @@ DELETE FROM dueline.places AS p USING gone WHERE p.job_id = gone.job_id AND p.ru
 
 -- name: hold_runs
 -- move: hold
-UPDATE dueline.runs SET state = 'held', reason = $2, token = token + 1
-WHERE id = ANY($1::uuid[]) AND state IN ('ready', 'retrying', 'scheduled');
+-- Unstarted runs, those claimed ahead of their time included; they were locked since.
+UPDATE dueline.runs
+SET
+    state = 'held', reason = $2, token = token + 1, worker = NULL, claimed_ms = NULL,
+    attempt = attempt - CASE state WHEN 'running' THEN 1 ELSE 0 END
+WHERE id = ANY($1::uuid[]) AND state IN ('ready', 'retrying', 'scheduled', 'held', 'running');
 
 -- name: free_runs
 -- move: free
@@ -132,8 +136,8 @@ WHERE id = ANY($1::uuid[]) AND state = 'held';
 WITH ended AS (
     DELETE FROM dueline.runs AS r
     USING unnest($1::uuid[], $2::text[]) AS c (id, reason)
-    WHERE r.id = c.id AND r.state IN ('scheduled', 'ready', 'held', 'retrying')
-    RETURNING r.*, c.reason AS why
+    WHERE r.id = c.id AND r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running')
+    RETURNING r.*, c.reason AS why, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
 ), left_places AS (
     DELETE FROM dueline.places AS p USING ended AS e WHERE p.job_id = e.job_id AND p.run_id = e.id
 )
@@ -142,6 +146,6 @@ INSERT INTO dueline.history (
     finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
 )
 SELECT
-    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, NULL,
-    dueline.now_ms(), worker, attempt, lost, why, tags, parent_id, spec, attempts
+    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+    dueline.now_ms(), NULL, attempts_made, lost, why, tags, parent_id, spec, attempts
 FROM ended;

@@ -9,12 +9,13 @@ SELECT
     r.id, r.job_id, r.version, r.tenant, r.kind,
     CASE WHEN r.due_ms > dueline.now_ms() + $1 THEN 'scheduled' ELSE 'ready' END,
     r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms, dueline.now_ms(),
-    0, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, ''
+    r.token, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, ''
 FROM unnest(
     $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::bigint[], $10::text[],
-    $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::uuid[], $17::text[]
+    $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::uuid[], $18::text[]
 ) AS r (
-    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, parent_id, spec
+    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, parent_id,
+    spec
 )
 WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
 ON CONFLICT (id) DO NOTHING
@@ -154,21 +155,18 @@ SELECT
 FROM ended
 RETURNING id, job_id;
 
--- name: vacate
--- Runs leave their jobs' places. Locked in order, as those do who hold runs for several of them.
-WITH left_places AS MATERIALIZED (
-    SELECT p.job_id
-    FROM unnest($1::uuid[], $2::uuid[]) AS e (run_id, job_id)
-    JOIN dueline.places AS p ON p.job_id = e.job_id AND p.run_id = e.run_id
-    ORDER BY p.job_id
-    FOR UPDATE OF p
-)
-DELETE FROM dueline.places AS p USING left_places AS l WHERE p.job_id = l.job_id
-RETURNING p.job_id;
+-- name: lock_places
+-- First of three steps when runs end: nobody can hold a run for these places any more, nor have one. Locked in order, as those do who
+-- hold runs for several of them.
+SELECT p.job_id
+FROM unnest($1::uuid[], $2::uuid[]) AS e (run_id, job_id)
+JOIN dueline.places AS p ON p.job_id = e.job_id AND p.run_id = e.run_id
+ORDER BY p.job_id
+FOR UPDATE OF p;
 
 -- name: leave_places
 -- move: free
--- Where a place was left, the first run that waits for it becomes ready.
+-- Where a place is left, the first run that waits for it becomes ready.
 UPDATE dueline.runs AS r
 SET state = 'ready', reason = NULL, token = r.token + 1
 FROM (
@@ -179,6 +177,10 @@ FROM (
 ) AS first_held
 WHERE r.id = first_held.id AND r.state = 'held'
 RETURNING r.queue;
+
+-- name: vacate
+-- Last step: the places are gone. A claim that wants one waits from here on, so nothing may be waited for any more.
+DELETE FROM dueline.places WHERE job_id = ANY($1::uuid[]);
 
 -- name: retry
 -- move: retry

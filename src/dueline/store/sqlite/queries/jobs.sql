@@ -93,8 +93,11 @@ RETURNING id, job_id;
 
 -- name: hold_runs
 -- move: hold
-UPDATE runs SET state = 'held', reason = ?2, token = token + 1
-WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state IN ('ready', 'retrying', 'scheduled');
+-- Unstarted runs, those claimed ahead of their time included.
+UPDATE runs
+SET
+    state = 'held', reason = ?2, token = token + 1, worker = NULL, claimed_ms = NULL, attempt = attempt - (state = 'running')
+WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state IN ('ready', 'retrying', 'scheduled', 'held', 'running');
 
 -- name: free_runs
 -- move: free
@@ -111,9 +114,9 @@ INSERT INTO history (
 )
 SELECT
     r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
-    r.claimed_ms, NULL, now_ms(), r.worker, r.attempt, r.lost, c.value ->> 1, r.tags, r.parent_id, r.spec, r.attempts
+    NULL, NULL, now_ms(), NULL, r.attempt - (r.state = 'running'), r.lost, c.value ->> 1, r.tags, r.parent_id, r.spec, r.attempts
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0)
-WHERE r.state IN ('scheduled', 'ready', 'held', 'retrying')
+WHERE r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running')
 ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;

@@ -9,7 +9,7 @@ SELECT
     unhex(value ->> 0), unhex(value ->> 1), value ->> 2, value ->> 3, value ->> 4,
     CASE WHEN value ->> 12 > now_ms() + ?2 THEN 'scheduled' ELSE 'ready' END,
     value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, now_ms(),
-    0, 0, 0, value ->> 13, unhex(value ->> 14), value ->> 15, ''
+    value ->> 16, 0, 0, value ->> 13, unhex(value ->> 14), value ->> 15, ''
 FROM jsonb_each(?1)
 WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.id = unhex(value ->> 0))
 ON CONFLICT (id) DO NOTHING

@@ -1,0 +1,185 @@
+"""Jobs: created, read, listed, found by version."""
+
+from typing import Any
+
+import pytest
+
+from dueline.domain.ids import JobId
+from dueline.domain.job import HttpTarget, Job
+from dueline.domain.overlap import Overlap
+from dueline.domain.schedule import Cron
+from dueline.domain.states import JobState
+from dueline.store.protocol import Store
+from dueline.store.shapes import JobFilter, JobVersion
+from tests.support.stores import START_MS, TENANT, StoreClock, a_definition, a_job, changing, create
+
+
+async def page(store: Store, *, before: JobId | None = None, limit: int = 100, **match: Any) -> list[Job]:
+    return await store.jobs_page(JobFilter(tenant=TENANT, **match), before=before, limit=limit)
+
+
+async def names(store: Store, **match: Any) -> set[str]:
+    return {job.definition.name for job in await page(store, **match)}
+
+
+async def test_a_created_job_reads_back_as_it_was_asked_for(store: Store) -> None:
+    new = a_job(
+        "nächtlich ✓",
+        target=HttpTarget(url="http://target/", headers={"a": "b"}, body={"deep": [1, None, "x"]}),
+        schedule=Cron("0 9 * * *", "Europe/Berlin"),
+        queue="slow",
+        priority=2,
+        region="eu",
+        overlap=Overlap.QUEUE_ONE,
+        tags=("blue", "größe"),
+        next_ms=START_MS + 9,
+    )
+    job = await create(store, new)
+    assert job == Job(
+        id=new.id,
+        tenant=TENANT,
+        state=JobState.ACTIVE,
+        version=1,
+        definition=new.definition,
+        next_ms=START_MS + 9,
+        pause_note=None,
+        created_ms=START_MS,
+        updated_ms=START_MS,
+    )
+    assert await store.job(TENANT, new.id) == job
+
+
+async def test_a_job_without_a_schedule_has_no_plan(store: Store) -> None:
+    job = await create(store, a_job(schedule=None, next_ms=None))
+    assert job.next_ms is None
+    assert await store.job(TENANT, job.id) == job
+
+
+async def test_a_job_is_created_on_the_stores_clock(store: Store, clock: StoreClock) -> None:
+    await clock.advance(90)
+    assert (await create(store)).created_ms == START_MS + 90_000
+
+
+async def test_nothing_asked_for_nothing_created(store: Store) -> None:
+    assert await store.create_jobs([]) == []
+
+
+async def test_a_taken_name_leaves_the_others_of_its_batch(store: Store) -> None:
+    await create(store, a_job("taken"))
+    first, second, third = a_job("one"), a_job("taken"), a_job("three")
+    answers = await store.create_jobs([first, second, third])
+    assert [answer and answer.id for answer in answers] == [first.id, None, third.id]
+    assert await store.job(TENANT, second.id) is None
+    assert await names(store) == {"taken", "one", "three"}
+
+
+async def test_of_one_name_twice_in_a_batch_one_is_written(store: Store) -> None:
+    answers = await store.create_jobs([a_job("twin"), a_job("twin")])
+    assert [answer is None for answer in answers].count(True) == 1
+    assert await names(store) == {"twin"}
+
+
+async def test_a_refused_job_leaves_no_plan(store: Store) -> None:
+    taken = await create(store, a_job("taken"))
+    await store.create_jobs([a_job("taken")])
+    due = await store.due_plans(range(256), since_ms=0, until_ms=START_MS, limit=10)
+    assert [plan.job_id for plan in due] == [taken.id]
+
+
+async def test_names_are_told_apart_by_case_and_tenant(store: Store) -> None:
+    answers = await store.create_jobs([a_job("x"), a_job("X"), a_job("x", tenant="other")])
+    assert None not in answers
+
+
+async def test_creating_the_same_job_again_does_no_harm(store: Store) -> None:
+    new = a_job("once")
+    job = await create(store, new)
+    assert await store.create_jobs([new]) == [None]
+    await store.change_job(TENANT, job.id, changing(definition=a_definition("renamed")))
+    assert await store.create_jobs([new]) == [None]
+    await store.change_job(TENANT, job.id, changing(deleted=True))
+    assert await store.create_jobs([new]) == [None]
+    assert await page(store) == []
+
+
+async def test_a_job_of_another_tenant_is_not_there(store: Store) -> None:
+    job = await create(store, a_job(tenant="other"))
+    assert await store.job(TENANT, job.id) is None
+    assert await store.job("other", job.id) == job
+    assert await page(store) == []
+
+
+async def test_pages_go_from_the_newest_down(store: Store) -> None:
+    jobs = [await create(store) for _ in range(5)]
+    assert await page(store) == jobs[::-1]
+    assert await page(store, limit=2) == [jobs[4], jobs[3]]
+    assert await page(store, before=jobs[3].id, limit=2) == [jobs[2], jobs[1]]
+    assert await page(store, before=jobs[0].id) == []
+
+
+async def test_pages_together_hold_every_job_once(store: Store) -> None:
+    created = await store.create_jobs([a_job() for _ in range(57)] + [a_job(tenant="other") for _ in range(20)])
+    found: list[Job] = []
+    while rows := await page(store, before=found[-1].id if found else None, limit=10):
+        found += rows
+        assert len(found) <= len(created)
+    assert found == created[56::-1]
+
+
+async def test_deleted_jobs_are_on_no_page(store: Store) -> None:
+    kept, deleted = await create(store), await create(store)
+    await store.change_job(TENANT, deleted.id, changing(deleted=True))
+    assert await page(store) == [kept]
+    assert await store.job(TENANT, deleted.id) is None
+
+
+@pytest.mark.parametrize(
+    ("match", "expected"),
+    [
+        ({}, {"a_b", "axb", "paused"}),
+        ({"state": JobState.PAUSED}, {"paused"}),
+        ({"state": JobState.ACTIVE}, {"a_b", "axb"}),
+        ({"queue": "slow"}, {"axb", "paused"}),
+        ({"tag": "blue"}, {"a_b", "axb"}),
+        ({"tag": "blu"}, set()),
+        ({"target_type": "other"}, set()),
+        ({"target_type": "http"}, {"a_b", "axb", "paused"}),
+        ({"name_prefix": "a"}, {"a_b", "axb"}),
+        ({"name_prefix": "a_"}, {"a_b"}),
+        ({"name_prefix": "A"}, set()),
+        ({"name_prefix": "%"}, set()),
+        ({"tag": "blue", "queue": "slow"}, {"axb"}),
+        ({"tag": "blue", "queue": "slow", "state": JobState.PAUSED}, set()),
+    ],
+)
+async def test_a_filter_keeps_what_matches_it(store: Store, match: dict[str, Any], expected: set[str]) -> None:
+    await create(store, a_job("a_b", tags=("blue", "red")))
+    await create(store, a_job("axb", tags=("blue",), queue="slow"))
+    paused = await create(store, a_job("paused", queue="slow"))
+    await store.change_job(TENANT, paused.id, changing(state=JobState.PAUSED))
+    assert await names(store, **match) == expected
+
+
+async def test_a_page_is_full_however_many_rows_the_filter_leaves_out(store: Store) -> None:
+    jobs = [await create(store, a_job(queue="rare" if number % 7 == 0 else "default")) for number in range(40)]
+    rare = [job for job in reversed(jobs) if job.definition.queue == "rare"]
+    assert await page(store, queue="rare", limit=3) == rare[:3]
+    assert await page(store, queue="rare", limit=3, before=rare[2].id) == rare[3:6]
+
+
+async def test_every_version_is_found_those_of_deleted_jobs_too(store: Store) -> None:
+    job = await create(store, a_job("first"))
+    await store.change_job(TENANT, job.id, changing(definition=a_definition("second")))
+    await store.change_job(TENANT, job.id, changing(deleted=True))
+    found = await store.job_versions([(job.id, 1), (job.id, 2)])
+    assert sorted(found, key=lambda version: version.version) == [
+        JobVersion(job.id, 1, TENANT, job.definition),
+        JobVersion(job.id, 2, TENANT, a_definition("second")),
+    ]
+
+
+async def test_a_version_that_never_was_is_left_out(store: Store) -> None:
+    job = await create(store)
+    found = await store.job_versions([(job.id, 1), (job.id, 2), (a_job().id, 1)])
+    assert [(version.job_id, version.version) for version in found] == [(job.id, 1)]
+    assert await store.job_versions([]) == []

@@ -1,0 +1,112 @@
+"""Processes: a lease ends by the store's clock, to the millisecond."""
+
+import pytest
+
+from dueline.domain.errors import LeaseLost
+from dueline.domain.ids import BootId
+from dueline.store.protocol import Store
+from dueline.store.shapes import Node, Role
+from tests.support.stores import START_MS, StoreClock, register
+
+
+async def test_a_registered_process_is_listed(store: Store) -> None:
+    boot_id = await register(store, "s1", role=Role.SCHEDULER)
+    assert await store.nodes() == [
+        Node(
+            boot_id=boot_id,
+            role=Role.SCHEDULER,
+            host="here",
+            pid=1,
+            version="1",
+            beat=0,
+            started_ms=START_MS,
+            expired=False,
+            draining=False,
+        )
+    ]
+
+
+async def test_registering_again_renews_and_does_no_harm(store: Store, clock: StoreClock) -> None:
+    await register(store, "w1", lease_s=8)
+    await clock.advance(5)
+    await register(store, "w1", lease_s=8)
+    await clock.advance(8)
+    (node,) = await store.nodes()
+    assert not node.expired
+
+
+async def test_a_beat_answers_the_stores_clock_and_is_counted(store: Store, clock: StoreClock) -> None:
+    boot_id = await register(store)
+    await clock.advance(2)
+    assert await store.beat(boot_id, lease_s=8) == START_MS + 2_000
+    assert await store.beat(boot_id, lease_s=8) == START_MS + 2_000
+    assert [node.beat for node in await store.nodes()] == [2]
+
+
+async def test_a_lease_that_ends_this_very_millisecond_has_not_expired(store: Store, clock: StoreClock) -> None:
+    boot_id = await register(store, lease_s=8)
+    await clock.advance(8)
+    assert [node.expired for node in await store.nodes()] == [False]
+    assert not await store.bury(boot_id)
+    assert await store.nodes() != []
+
+
+async def test_a_lease_has_expired_a_millisecond_later(store: Store, clock: StoreClock) -> None:
+    boot_id = await register(store, lease_s=8)
+    await clock.advance(8.001)
+    assert [node.expired for node in await store.nodes()] == [True]
+    assert await store.bury(boot_id)
+    assert await store.nodes() == []
+
+
+async def test_a_beat_renews_a_lease_from_now_on(store: Store, clock: StoreClock) -> None:
+    boot_id = await register(store, lease_s=8)
+    await clock.advance(6)
+    await store.beat(boot_id, lease_s=8)
+    await clock.advance(8)
+    assert not await store.bury(boot_id)
+    await clock.advance(0.001)
+    assert await store.bury(boot_id)
+
+
+async def test_a_late_beat_renews_an_expired_lease_that_nobody_buried(store: Store, clock: StoreClock) -> None:
+    boot_id = await register(store, lease_s=8)
+    await clock.advance(60)
+    await store.beat(boot_id, lease_s=8)
+    assert not await store.bury(boot_id)
+
+
+async def test_a_buried_process_learns_it_from_its_beat(store: Store, clock: StoreClock) -> None:
+    boot_id = await register(store, lease_s=8)
+    await clock.advance(9)
+    await store.bury(boot_id)
+    with pytest.raises(LeaseLost):
+        await store.beat(boot_id, lease_s=8)
+    assert await store.nodes() == []
+
+
+async def test_a_process_is_buried_once(store: Store, clock: StoreClock) -> None:
+    boot_id = await register(store, lease_s=8)
+    await clock.advance(9)
+    assert [await store.bury(boot_id), await store.bury(boot_id)] == [True, False]
+
+
+async def test_one_that_was_never_registered_cannot_beat_or_be_buried(store: Store) -> None:
+    with pytest.raises(LeaseLost):
+        await store.beat(BootId("nobody"), lease_s=8)
+    assert not await store.bury(BootId("nobody"))
+
+
+async def test_a_process_that_leaves_is_gone_at_once(store: Store) -> None:
+    first, second = await register(store, "w1"), await register(store, "w2")
+    await store.leave(first)
+    await store.leave(first)
+    assert [node.boot_id for node in await store.nodes()] == [second]
+
+
+async def test_a_draining_process_stays_listed_and_keeps_its_lease(store: Store) -> None:
+    boot_id = await register(store)
+    await store.drain(boot_id)
+    assert [node.draining for node in await store.nodes()] == [True]
+    await store.beat(boot_id, lease_s=8)
+    assert [node.draining for node in await store.nodes()] == [True]

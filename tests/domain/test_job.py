@@ -1,0 +1,92 @@
+"""A definition as the JSON that a row keeps."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dueline.domain.job import Definition, Delivery, Execution, HttpTarget
+from dueline.domain.overlap import Overlap
+from dueline.domain.planning import Misfire, MisfirePolicy
+from dueline.domain.retry import Backoff, RetryPolicy
+from dueline.domain.schedule import At, Cron, Every
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+numbers = st.integers(0, 2**53)
+bodies = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+targets = st.builds(HttpTarget, url=texts, method=texts, headers=st.dictionaries(texts, texts, max_size=3), body=bodies)
+retries = st.builds(
+    RetryPolicy,
+    max_attempts=numbers,
+    backoff=st.sampled_from(Backoff),
+    base_ms=numbers,
+    cap_ms=numbers,
+    max_lost=numbers,
+)
+executions = st.builds(Execution, target=targets, retry=retries, timeout_ms=numbers, delivery=st.sampled_from(Delivery))
+schedules = st.none() | st.builds(At, numbers) | st.builds(Cron, texts, texts) | st.builds(Every, numbers, numbers)
+definitions = st.builds(
+    Definition,
+    name=texts,
+    execution=executions,
+    schedule=schedules,
+    queue=texts,
+    priority=st.integers(0, 9),
+    region=texts,
+    overlap=st.sampled_from(Overlap),
+    misfire=st.builds(Misfire, policy=st.sampled_from(MisfirePolicy), window_ms=numbers, cap=numbers),
+    tags=st.lists(texts, max_size=3).map(tuple),
+)
+PLAIN = Definition(name="nightly", execution=Execution(target=HttpTarget(url="http://target/")))
+
+
+@given(definitions)
+def test_what_is_written_is_read_as_the_same(definition: Definition) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(definition), type=Definition) == definition
+
+
+def test_defaults_take_no_room() -> None:
+    assert msgspec.json.decode(msgspec.json.encode(PLAIN)) == {
+        "name": "nightly",
+        "execution": {"target": {"type": "http", "url": "http://target/"}},
+    }
+
+
+def test_a_row_of_an_older_release_gets_the_defaults() -> None:
+    row = b'{"name": "nightly", "execution": {"target": {"type": "http", "url": "http://target/"}}}'
+    assert msgspec.json.decode(row, type=Definition) == PLAIN
+
+
+def test_a_field_of_a_newer_release_is_passed_over() -> None:
+    row = msgspec.json.decode(msgspec.json.encode(PLAIN)) | {"colour": "green"}
+    assert msgspec.json.decode(msgspec.json.encode(row), type=Definition) == PLAIN
+
+
+@pytest.mark.parametrize("body", [False, 0, 0.0, "", [], {}, [None], {"a": None}])
+def test_an_empty_body_is_not_taken_for_none(body: Any) -> None:
+    target = HttpTarget(url="http://target/", body=body)
+    read = msgspec.json.decode(msgspec.json.encode(target), type=HttpTarget)
+    assert read.body == body
+    assert type(read.body) is type(body)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "written"),
+    [
+        (At(5), {"type": "at", "at_ms": 5}),
+        (Cron("0 0 * * *", "Europe/Berlin"), {"type": "cron", "expression": "0 0 * * *", "timezone": "Europe/Berlin"}),
+        (Every(1_000, 7), {"type": "every", "period_ms": 1_000, "anchor_ms": 7}),
+    ],
+)
+def test_a_schedule_says_of_which_kind_it_is(schedule: At | Cron | Every, written: dict[str, Any]) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(schedule)) == written

@@ -1,0 +1,75 @@
+-- A store as it is on a large day: a million jobs with their plans, a million ready runs, and some of everything else.
+-- The tables are not logged, which changes nothing about plans and spares half of the time.
+SET synchronous_commit = off;
+ALTER TABLE dueline.jobs SET UNLOGGED;
+ALTER TABLE dueline.plans SET UNLOGGED;
+ALTER TABLE dueline.runs SET UNLOGGED;
+
+CREATE FUNCTION public.id_at(at_ms bigint, number integer) RETURNS uuid
+LANGUAGE sql IMMUTABLE
+AS $body$ SELECT (lpad(to_hex(at_ms), 12, '0') || lpad(to_hex(number), 20, '7'))::uuid $body$;
+
+CREATE TABLE public.seeded AS SELECT dueline.now_ms() AS at_ms;
+
+-- A hundred tenants of the same size.
+INSERT INTO dueline.jobs (
+    id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms
+)
+SELECT
+    public.id_at(at_ms - 1000000 + n, n), 'tenant-' || n % 100, 'job-' || n, 'active', 1, 1, 'default', '', 'http', ARRAY['blue'], '{}',
+    at_ms, at_ms
+FROM public.seeded, generate_series(1, 1000000) AS n;
+
+-- Once a day each, on the minute: 694 or 695 at a time.
+INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms)
+SELECT public.id_at(at_ms - 1000000 + n, n), hashint4(n) & 255, 1, 1, at_ms + n % 1440 * 60000, at_ms + n % 1440 * 60000
+FROM public.seeded, generate_series(1, 1000000) AS n;
+
+-- A backlog in twenty queues, most of it of one tenant; then waiting, running and held runs.
+INSERT INTO dueline.runs (
+    id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
+    claimed_ms, worker, token, attempt, lost, reason, tags, attempts
+)
+SELECT
+    public.id_at(at_ms - 1100000 + n, n), public.id_at(0, n % 50000), 1,
+    CASE WHEN n % 10 = 0 THEN 'tenant-' || n % 100 ELSE 'default' END, 'scheduled',
+    CASE
+        WHEN n <= 1000000 THEN 'ready'
+        WHEN n <= 1020000 THEN 'scheduled'
+        WHEN n <= 1022000 THEN 'running'
+        ELSE 'held'
+    END,
+    'queue-' || n % 20, 5, at_ms - 1100000 + n, '', false, 30000, at_ms - 1100000 + n,
+    CASE WHEN n BETWEEN 1000001 AND 1020000 THEN at_ms - 5000000 + (n - 1000000) * 1000 ELSE at_ms - 1100000 + n END, at_ms,
+    CASE WHEN n BETWEEN 1020001 AND 1022000 THEN at_ms END, CASE WHEN n BETWEEN 1020001 AND 1022000 THEN 'w1' END,
+    0, 0, 0, CASE WHEN n > 1022000 THEN 'overlap' END, '{}', ''
+FROM public.seeded, generate_series(1, 1023000) AS n;
+
+-- Two days of history.
+SELECT dueline.add_history_day(at_ms / 86400000 * 86400000 - day * 86400000) FROM public.seeded, generate_series(0, 2) AS day;
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, finished_ms, attempt, lost,
+    tags, attempts
+)
+SELECT
+    public.id_at(at_ms - 2000000 - n * 1000, n), public.id_at(0, n % 50000), 1, 'default', 'scheduled', 'succeeded', 'queue-0', 5, '',
+    at_ms, at_ms, at_ms, at_ms, 1, 0, '{}', ''
+FROM public.seeded, generate_series(1, 150000) AS n;
+
+INSERT INTO dueline.nodes (boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining)
+SELECT 'w1', 'worker', 'here', 1, '1', 0, at_ms, at_ms + 3600000, false FROM public.seeded;
+
+-- Prepare a statement, run it with arguments given as text, and answer what it did.
+CREATE FUNCTION public.explain_prepared(statement text, arguments text[], mode text) RETURNS json
+LANGUAGE plpgsql AS $body$
+DECLARE
+    listed text := (SELECT string_agg(quote_nullable(argument), ', ' ORDER BY place) FROM unnest(arguments) WITH ORDINALITY AS a (argument, place));
+    answer json;
+BEGIN
+    PERFORM set_config('plan_cache_mode', mode, true);
+    EXECUTE 'PREPARE guarded AS ' || statement;
+    EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE guarded' || coalesce('(' || listed || ')', '') INTO answer;
+    EXECUTE 'DEALLOCATE guarded';
+    RETURN answer;
+END
+$body$;

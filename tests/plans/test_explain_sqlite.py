@@ -1,0 +1,110 @@
+"""Statements on SQLite stay on their indexes. It plans by rules alone here, so an empty file tells all."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import apsw.ext
+import pytest
+
+from dueline.store.migrations import load_migrations
+from dueline.store.queries import load_queries
+
+NOUNS = ("jobs", "plans", "reads", "runs")
+STATEMENTS = [f"{noun}.{name}" for noun in NOUNS for name in load_queries("sqlite", noun)]
+HOT = {
+    "plans.due": "SEARCH plans USING INDEX plans_due (due_ms>? AND due_ms<?)",
+    "runs.claim": "SEARCH runs USING INDEX runs_ready (queue=?)",
+    "runs.claim_place": "SEARCH runs USING INDEX runs_ready (queue=?)",
+    "runs.claim_blocked": "SEARCH runs USING INDEX runs_ready (queue=?)",
+    "runs.promote": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
+    "runs.next_waiting": "SCAN runs USING INDEX runs_waiting",
+    "runs.queues": "SEARCH r USING COVERING INDEX runs_ready (queue>?)",
+    "runs.strays": "SCAN r USING INDEX runs_running",
+    "runs.free_held": "SCAN h USING INDEX runs_held",
+    "jobs.page": "SEARCH j USING INDEX jobs_page (tenant=? AND id<?)",
+    "jobs.lock_runs": "SEARCH runs USING INDEX runs_job (job_id=?)",
+    "reads.runs_page": "SEARCH history USING PRIMARY KEY (id>? AND id<?)",
+    "reads.runs_page_of_job": "SEARCH history USING INDEX history_job (job_id=? AND id>? AND id<?)",
+}
+# Ordered by their index: a sort would have to see everything first.
+UNSORTED = ("plans.due", "runs.claim", "runs.promote", "runs.next_waiting", "jobs.page")
+
+LARGE_TABLE = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history)\b(?:\s+AS\s+(\w+))?")
+LARGE_TABLE_NAMES = frozenset({"jobs", "job_versions", "plans", "runs", "history"})
+PARAMETER = re.compile(r"\?(\d+)")
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(":memory:")
+    connection.create_scalar_function("now_ms", _now_ms, 0, deterministic=True)
+    for migration in load_migrations("sqlite"):
+        connection.execute(migration.sql)
+    yield connection
+    connection.close()
+
+
+def _now_ms(*_arguments: Any) -> int:
+    return 0
+
+
+def steps(connection: apsw.Connection, sql: str) -> list[str]:
+    """What SQLite would do, step by step."""
+    parameters = max(map(int, PARAMETER.findall(sql)), default=0)
+    info = apsw.ext.query_info(connection, sql, (None,) * parameters, explain_query_plan=True)
+    assert info.query_plan is not None
+    return list(_details(info.query_plan))
+
+
+def _details(plan: apsw.ext.QueryPlan) -> Iterator[str]:
+    yield plan.detail
+    for part in plan.sub or ():
+        yield from _details(part)
+
+
+def scans(connection: apsw.Connection, sql: str) -> list[str]:
+    """Large tables that are read from end to end, under whatever name the statement gives them."""
+    names = LARGE_TABLE_NAMES | set(LARGE_TABLE.findall(sql))
+    whole = {f"SCAN {name}" for name in names}
+    # An index that is made for one statement costs a scan as well.
+    return [step for step in steps(connection, sql) if step in whole or "USING AUTOMATIC" in step]
+
+
+def statement(name: str) -> str:
+    noun, _, own_name = name.partition(".")
+    return load_queries("sqlite", noun)[own_name]
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_no_statement_scans_a_large_table(connection: apsw.Connection, name: str) -> None:
+    assert scans(connection, statement(name)) == []
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_a_hot_statement_uses_its_index(connection: apsw.Connection, name: str) -> None:
+    assert HOT[name] in steps(connection, statement(name))
+
+
+@pytest.mark.parametrize("name", UNSORTED)
+def test_what_is_ordered_by_its_index_is_not_sorted(connection: apsw.Connection, name: str) -> None:
+    assert not any("TEMP B-TREE" in step for step in steps(connection, statement(name)))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id FROM runs WHERE tenant = ?1",
+        "SELECT r.id FROM runs AS r WHERE r.tenant = ?1",
+        "UPDATE runs SET state = 'ready' WHERE tenant = ?1",
+        "DELETE FROM history WHERE tenant = ?1",
+        "SELECT 1 FROM places AS p JOIN jobs AS j ON j.name = p.run_id",
+    ],
+)
+def test_a_scan_is_found(connection: apsw.Connection, sql: str) -> None:
+    assert scans(connection, sql)
+
+
+def test_a_search_is_not_found(connection: apsw.Connection) -> None:
+    assert scans(connection, "SELECT tenant FROM runs WHERE id = ?1") == []

@@ -1,0 +1,205 @@
+"""From a reply to the outcome of an attempt, and from there to what is written about the run."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dueline.domain import limits
+from dueline.domain.ids import RunId
+from dueline.domain.job import Delivery, Execution, HttpTarget
+from dueline.domain.retry import Backoff, RetryPolicy
+from dueline.domain.run import Outcome, OutcomeKind
+from dueline.domain.states import RunKind, RunState
+from dueline.store.shapes import Claim, Finish, Retry
+from dueline.worker.executors.http import HttpFailure, HttpReply
+from dueline.worker.outcomes import conclude, read_reply
+
+DUE_MS = 1_767_225_600_000
+FIXED = RetryPolicy(backoff=Backoff.FIXED, base_ms=7_000, max_attempts=3)
+TIMED_OUT = Outcome(kind=OutcomeKind.TIMED_OUT)
+SUCCEEDED = Outcome(kind=OutcomeKind.SUCCEEDED, status=200)
+
+
+def a_reply(status: int | None = None, failure: HttpFailure | None = None, **fields: Any) -> HttpReply:
+    defaults = {"detail": "", "retry_after": None, "body": b"", "truncated": False, "started_s": 1.0, "finished_s": 2.0}
+    return HttpReply(key="k", status=status, failure=failure, **(defaults | fields))
+
+
+def a_claim(**fields: Any) -> Claim:
+    defaults: dict[str, Any] = {
+        "run_id": RunId(b"r" * 16),
+        "token": 5,
+        "job_id": None,
+        "version": None,
+        "tenant": "default",
+        "kind": RunKind.ADHOC,
+        "scheduled_ms": DUE_MS,
+        "due_ms": DUE_MS,
+        "claimed_ms": DUE_MS + 10,
+        "attempt": 1,
+        "lost": 0,
+        "exclusive": True,
+        "spec": "{}",
+    }
+    return Claim(**(defaults | fields))
+
+
+def ended(
+    outcome: Outcome, *, retry: RetryPolicy = FIXED, delivery: Delivery = Delivery.AT_LEAST_ONCE, **claim: Any
+) -> Finish | Retry:
+    execution = Execution(target=HttpTarget(url="http://t/"), retry=retry, delivery=delivery)
+    return conclude(
+        a_claim(**claim), execution, outcome, worker="w1", started_ms=DUE_MS + 20, finished_ms=DUE_MS + 50, chance=0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (HttpFailure.INVALID, OutcomeKind.IMPOSSIBLE),
+        (HttpFailure.DNS, OutcomeKind.UNREACHABLE),
+        (HttpFailure.REFUSED_ADDRESS, OutcomeKind.IMPOSSIBLE),
+        (HttpFailure.CONNECT, OutcomeKind.UNREACHABLE),
+        (HttpFailure.TLS, OutcomeKind.UNREACHABLE),
+        (HttpFailure.TIMEOUT, OutcomeKind.TIMED_OUT),
+        (HttpFailure.PROTOCOL, OutcomeKind.ERRORED),
+        (HttpFailure.TOO_LARGE, OutcomeKind.ERRORED),
+        (HttpFailure.CANCELLED, OutcomeKind.CANCELLED),
+        (HttpFailure.CLOSED, OutcomeKind.ERRORED),
+        (HttpFailure.INTERNAL, OutcomeKind.ERRORED),
+    ],
+)
+def test_a_failure_is_an_outcome(failure: HttpFailure, kind: OutcomeKind) -> None:
+    outcome = read_reply(a_reply(failure=failure, detail="why"))
+    assert outcome == Outcome(kind=kind, error=f"{failure}: why")
+
+
+def test_every_failure_has_its_outcome() -> None:
+    for failure in HttpFailure:
+        assert read_reply(a_reply(failure=failure)).kind is not OutcomeKind.SUCCEEDED
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 206, 299])
+def test_success_is_2xx(status: int) -> None:
+    assert read_reply(a_reply(status)) == Outcome(kind=OutcomeKind.SUCCEEDED, status=status)
+
+
+@pytest.mark.parametrize("status", [199, 300, 301, 302, 304, 307, 308, 400, 404, 408, 429, 499, 500, 503, 599])
+def test_anything_else_is_a_refusal(status: int) -> None:
+    assert read_reply(a_reply(status)) == Outcome(
+        kind=OutcomeKind.REFUSED, status=status, error=f"the target answered {status}"
+    )
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_the_body_is_the_result_whatever_bytes_it_holds(status: int) -> None:
+    assert read_reply(a_reply(status, body="grün".encode())).result == "grün"
+    assert read_reply(a_reply(status, body=b"")).result is None
+    torn = read_reply(a_reply(status, body=b"\xff\x00\xc3")).result
+    assert torn == "\N{REPLACEMENT CHARACTER}\x00\N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize(
+    ("header", "retry_after_ms"),
+    [
+        (None, None),
+        ("1", 1_000),
+        ("120", 120_000),
+        ("3600", limits.RETRY_AFTER_MS_MAX),
+        ("3601", limits.RETRY_AFTER_MS_MAX),
+        ("21600", limits.RETRY_AFTER_MS_MAX),
+        ("", None),
+        ("-1", None),
+        ("1.5", None),
+        ("soon", None),
+    ],
+)
+def test_retry_after_is_read_in_seconds_and_bounded(header: str | None, retry_after_ms: int | None) -> None:
+    assert read_reply(a_reply(503, retry_after=header)).retry_after_ms == retry_after_ms
+
+
+def test_a_long_account_of_a_failure_is_cut() -> None:
+    error = read_reply(a_reply(failure=HttpFailure.TLS, detail="x" * 10_000)).error
+    assert error is not None
+    assert len(error) == limits.ERROR_LETTERS_MAX
+
+
+def test_a_success_ends_the_run() -> None:
+    end = ended(SUCCEEDED)
+    assert isinstance(end, Finish)
+    assert (end.run_id, end.token, end.state, end.exclusive) == (b"r" * 16, 5, RunState.SUCCEEDED, True)
+    assert (end.started_ms, end.finished_ms, end.reason) == (DUE_MS + 20, DUE_MS + 50, None)
+    attempt = end.attempt
+    assert (attempt.attempt, attempt.token, attempt.worker, attempt.outcome) == (1, 5, "w1", SUCCEEDED)
+    assert (attempt.claimed_ms, attempt.started_ms, attempt.finished_ms) == (DUE_MS + 10, DUE_MS + 20, DUE_MS + 50)
+
+
+def test_a_failure_that_may_pass_is_tried_again_after_its_backoff() -> None:
+    end = ended(TIMED_OUT)
+    assert isinstance(end, Retry)
+    assert (end.run_id, end.token, end.due_ms) == (b"r" * 16, 5, DUE_MS + 50 + 7_000)
+    assert end.attempt.outcome == TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [
+        (OutcomeKind.IMPOSSIBLE, RunState.FAILED),
+        (OutcomeKind.REFUSED, RunState.FAILED),
+        (OutcomeKind.CANCELLED, RunState.CANCELLED),
+        (OutcomeKind.LOST, RunState.FAILED),
+    ],
+)
+def test_what_would_be_the_same_again_ends_the_run(kind: OutcomeKind, state: RunState) -> None:
+    end = ended(Outcome(kind=kind, status=404 if kind is OutcomeKind.REFUSED else None))
+    assert isinstance(end, Finish)
+    assert end.state is state
+
+
+@pytest.mark.parametrize(
+    ("attempt", "lost", "again"), [(2, 0, True), (3, 0, False), (3, 1, True), (5, 2, False), (4, 2, True)]
+)
+def test_lost_attempts_are_not_counted(attempt: int, lost: int, again: bool) -> None:
+    assert isinstance(ended(TIMED_OUT, attempt=attempt, lost=lost), Retry if again else Finish)
+
+
+@pytest.mark.parametrize("kind", OutcomeKind)
+def test_at_most_once_is_never_tried_again(kind: OutcomeKind) -> None:
+    end = ended(Outcome(kind=kind, status=503), delivery=Delivery.AT_MOST_ONCE)
+    assert isinstance(end, Finish)
+    assert (end.state is RunState.SUCCEEDED) == (kind is OutcomeKind.SUCCEEDED)
+
+
+def test_a_success_is_never_tried_again_however_many_attempts_are_left() -> None:
+    assert isinstance(ended(SUCCEEDED, retry=RetryPolicy(max_attempts=100)), Finish)
+
+
+around = st.integers(DUE_MS - 5_000, DUE_MS + 5_000)
+
+
+@settings(derandomize=True, deadline=None)
+@given(around, around, around, st.sampled_from([TIMED_OUT, SUCCEEDED]))
+def test_times_are_in_order_whatever_the_clocks_say(
+    claimed_ms: int, started_ms: int, finished_ms: int, outcome: Outcome
+) -> None:
+    # Claimed ahead or late, started by a clock that lags behind the store's.
+    end = conclude(
+        a_claim(claimed_ms=claimed_ms),
+        Execution(target=HttpTarget(url="http://t/"), retry=FIXED),
+        outcome,
+        worker="w1",
+        started_ms=started_ms,
+        finished_ms=finished_ms,
+        chance=0.0,
+    )
+    attempt = end.attempt
+    assert attempt.started_ms is not None
+    assert attempt.claimed_ms == claimed_ms
+    assert max(DUE_MS, claimed_ms, started_ms) == attempt.started_ms <= attempt.finished_ms
+    assert attempt.finished_ms >= finished_ms
+    if isinstance(end, Finish):
+        assert (end.started_ms, end.finished_ms) == (attempt.started_ms, attempt.finished_ms)
+    else:
+        assert end.due_ms == attempt.finished_ms + FIXED.base_ms
