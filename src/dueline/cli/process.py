@@ -86,7 +86,7 @@ class Process:
         await keeper.step()
         loop = Loop("time", keeper.step)
         tasks.append(asyncio.create_task(_until_stopped(loop, stop)))
-        insights = Insights(store)
+        insights = Insights(store, lambda: keeper.time)
 
         async def ready() -> None:
             if stop.asked.is_set():

@@ -84,6 +84,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...]
 
 
+def as_seen(run: Run, *, now_ms: int) -> Run:
+    """The run as people see it: until its time has come it is scheduled, even in a worker's hands."""
+    if run.state in (RunState.READY, RunState.RUNNING) and run.due_ms > now_ms:
+        return msgspec.structs.replace(run, state=RunState.SCHEDULED)
+    return run
+
+
 class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run to write. `spec` is set for ad-hoc runs: they have no job to look the execution up in."""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import JobId, RunId, job_text, run_text
 from dueline.domain.job import Job
-from dueline.domain.run import Run
+from dueline.domain.run import Run, as_seen
+from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter, RunFilter
 
@@ -13,8 +16,9 @@ from dueline.store.shapes import JobFilter, RunFilter
 class Insights:
     """Reads, for one tenant a call. What belongs to others does not exist here."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, time: Callable[[], StoreTime]) -> None:
         self._store = store
+        self._time = time
 
     async def job(self, tenant: str, job_id: JobId) -> Job:
         job = await self._store.job(tenant, job_id)
@@ -29,10 +33,15 @@ class Insights:
         run = await self._store.run(tenant, run_id)
         if run is None:
             raise NotFound("run", run_text(run_id))
-        return run
+        return as_seen(run, now_ms=self._time().now_ms())
 
     async def runs(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
-        return await self._store.runs_page(match, before=before, limit=limit)
+        """A page of runs. One that is filtered by state shows the states that the store has."""
+        runs = await self._store.runs_page(match, before=before, limit=limit)
+        if match.state is not None:
+            return runs
+        now_ms = self._time().now_ms()
+        return [as_seen(run, now_ms=now_ms) for run in runs]
 
     async def store_is_there(self) -> int:
         """The store's time, or StoreUnavailable."""
