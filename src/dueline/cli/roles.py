@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dueline.config import Settings, load_settings
+from dueline.domain.errors import Invalid
 from dueline.runtime.log import set_up_log
 from dueline.store.opening import is_embedded
 from dueline.store.shapes import Role
@@ -60,6 +61,8 @@ def _settings(**flags: Any) -> Settings:
 
 
 def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
+    if role is not Role.ALL and is_embedded(settings.db):
+        raise Invalid(("db", "one role alone needs a store that processes share: --db postgresql://…, or use dueline serve"))
     # Imported here: the other commands must not wait for drivers and servers they do not need.
     import uvloop
 
