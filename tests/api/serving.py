@@ -126,7 +126,9 @@ class ServedApi:
                 raise StoreUnavailable("stopping")
             await store.now_ms()
 
-        app = make_app(Operations(store, lambda: keeper.time, SystemChance()), Insights(store, lambda: keeper.time), ready=ready)
+        app = make_app(
+            Operations(store, lambda: keeper.time, SystemChance()), Insights(store, lambda: keeper.time), ready=ready
+        )
         self._server = ApiServer(app, "127.0.0.1", 0)
         await self._server.start()
 

@@ -18,7 +18,7 @@ from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.queries import load_queries
 from dueline.store.shapes import Blocked, Claim, Confirmed, JobInHand, Role
-from tests.conformance.ear import Ear
+from tests.conformance.ear import listening
 from tests.support.postgres import PostgresServer
 from tests.support.stores import (
     QUEUE,
@@ -300,10 +300,7 @@ async def runs_left(store: Store) -> bool:
 
 
 async def test_what_one_process_writes_wakes_another(cluster: Cluster) -> None:
-    ear = Ear(cluster.second)
-    # It is told of these two when it has begun to listen: anything may have been missed before.
-    await ear.hears("plans")
-    await ear.hears("waiting")
+    ear = await listening(cluster.second)
     await create(cluster.first)
     await ear.hears("plans")
     await enqueue(cluster.first, a_run(queue="slow"), a_run(due_ms=LATER_MS))

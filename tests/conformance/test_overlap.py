@@ -13,6 +13,7 @@ from tests.support.stores import (
     START_MS,
     TENANT,
     StoreClock,
+    StoreUnderTest,
     a_finish,
     a_job,
     a_reclaim,
@@ -206,6 +207,14 @@ async def test_a_cancelled_retry_leaves_its_place_and_the_held_run_is_freed(stor
     await store.change_job(TENANT, job.id, changing(cancel=((first.run_id, "requested"),)))
     await store.free_held(limit=10)
     assert (await claim_one(store, BootId("w1"))).run_id == second
+
+
+async def test_a_place_whose_run_is_gone_is_nobodys(under_test: StoreUnderTest, store: Store) -> None:
+    _, _, second = await one_under_way(store)
+    await store.hold_blocked(await blocked(store))
+    await under_test.tamper("UPDATE places SET run_id = job_id")
+    assert await store.free_held(limit=10) == 1
+    assert await state_of(store, second) is RunState.READY
 
 
 async def test_one_held_run_of_a_job_is_freed_at_a_time(store: Store) -> None:

@@ -3,7 +3,7 @@
 from dueline.domain.ids import BootId
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
-from tests.conformance.ear import Ear
+from tests.conformance.ear import Ear, listening
 from tests.support.stores import (
     QUEUE,
     START_MS,
@@ -25,14 +25,14 @@ from tests.support.stores import (
 
 
 async def test_a_new_job_wakes_the_scheduler(store: Store) -> None:
-    ear = Ear(store)
+    ear = await listening(store)
     await create(store)
     await ear.hears("plans")
 
 
 async def test_a_changed_job_wakes_the_scheduler(store: Store) -> None:
     job = await create(store)
-    ear = Ear(store)
+    ear = await listening(store)
     await store.change_job(TENANT, job.id, changing(next_ms=START_MS + 1))
     await ear.hears("plans")
 
@@ -41,20 +41,20 @@ async def test_a_freed_run_wakes_its_queue(store: Store) -> None:
     job = await create(store)
     (run_id,) = await enqueue(store, a_run(job))
     await store.change_job(TENANT, job.id, changing(hold=(run_id,)))
-    ear = Ear(store)
+    ear = await listening(store)
     await store.change_job(TENANT, job.id, changing(free=(run_id,)))
     await ear.hears(f"ready/{QUEUE}")
 
 
 async def test_a_fired_run_wakes_its_queue(store: Store) -> None:
     job = await create(store)
-    ear = Ear(store)
+    ear = await listening(store)
     await fire_one(store, job, queue="slow")
     await ear.hears("ready/slow")
 
 
 async def test_an_enqueued_run_wakes_its_queue_and_a_delayed_one_the_promoter(store: Store) -> None:
-    ear = Ear(store)
+    ear = await listening(store)
     await enqueue(store, a_run(queue="slow"))
     await ear.hears("ready/slow")
     await enqueue(store, a_run(due_ms=START_MS + 60_000))
@@ -63,7 +63,7 @@ async def test_an_enqueued_run_wakes_its_queue_and_a_delayed_one_the_promoter(st
 
 async def test_a_promoted_run_wakes_its_queue(store: Store, clock: StoreClock) -> None:
     await enqueue(store, a_run(due_ms=START_MS + 60_000, queue="slow"))
-    ear = Ear(store)
+    ear = await listening(store)
     await clock.advance(60)
     await promote(store)
     await ear.hears("ready/slow")
@@ -71,14 +71,14 @@ async def test_a_promoted_run_wakes_its_queue(store: Store, clock: StoreClock) -
 
 async def test_a_released_run_wakes_its_queue(store: Store) -> None:
     claims = await run_and_claim(store)
-    ear = Ear(store)
+    ear = await listening(store)
     await store.release(claims)
     await ear.hears(f"ready/{QUEUE}")
 
 
 async def test_a_retry_wakes_the_promoter(store: Store) -> None:
     (claimed,) = await run_and_claim(store)
-    ear = Ear(store)
+    ear = await listening(store)
     await store.retry([a_retry(claimed, due_ms=START_MS + 60_000)])
     await ear.hears("waiting")
 
@@ -86,7 +86,7 @@ async def test_a_retry_wakes_the_promoter(store: Store) -> None:
 async def test_a_lost_run_wakes_its_queue_or_the_promoter(store: Store) -> None:
     first, second = await run_and_claim(store, a_run(), a_run())
     await store.leave(BootId("w1"))
-    ear = Ear(store)
+    ear = await listening(store)
     await store.reclaim([a_reclaim(first)])
     await ear.hears(f"ready/{QUEUE}")
     await store.reclaim([a_reclaim(second, RunState.RETRYING, due_ms=START_MS + 60_000)])
@@ -100,7 +100,7 @@ async def test_the_end_of_an_exclusive_run_wakes_the_queue_of_the_held_one(store
     first = await claim_one(store, worker)
     await enqueue(store, a_run(job, exclusive=True, queue="slow"))
     await store.hold_blocked((await store.claim(worker, "slow", ahead_ms=0, limit=10)).blocked)
-    ear = Ear(store)
+    ear = await listening(store)
     await store.finish([a_finish(first)])
     await ear.hears("ready/slow")
 
@@ -108,13 +108,14 @@ async def test_the_end_of_an_exclusive_run_wakes_the_queue_of_the_held_one(store
 async def test_dropped_shards_wake_who_may_take_them(store: Store) -> None:
     owner = await register(store, "s1")
     epochs = await store.take_shards(owner, {3: 0})
-    ear = Ear(store)
+    ear = await listening(store)
     await store.drop_shards(owner, epochs)
     await ear.hears("shards")
 
 
 async def test_everyone_who_listens_hears(store: Store) -> None:
-    ears = [Ear(store), Ear(store)]
+    first, second = await listening(store), Ear()
+    store.listen(second.hear)
     await create(store)
-    for ear in ears:
-        await ear.hears("plans")
+    await first.hears("plans")
+    await second.hears("plans")

@@ -61,7 +61,9 @@ def test_from_every_live_state_success_failure_and_cancellation_can_be_reached(s
 
 
 def test_what_can_be_cancelled_is_what_lives_and_does_not_run() -> None:
-    assert RUN_MOVES["cancel"] == (LIVE, frozenset({RunState.CANCELLED})), "a claim that has not started can be taken back"
+    assert RUN_MOVES["cancel"] == (LIVE, frozenset({RunState.CANCELLED})), (
+        "a claim that has not started can be taken back"
+    )
     assert LIVE - {RunState.RUNNING} == CANCELLABLE
 
 

@@ -48,9 +48,7 @@ def test_a_run_is_made_from_its_version() -> None:
 
 @pytest.mark.parametrize("overlap", Overlap)
 def test_a_run_is_exclusive_unless_overlap_is_allowed(overlap: Overlap) -> None:
-    assert make_run(a_version(overlap=overlap), NOW_MS, token=0).exclusive is (
-        overlap is not Overlap.ALLOW
-    )
+    assert make_run(a_version(overlap=overlap), NOW_MS, token=0).exclusive is (overlap is not Overlap.ALLOW)
 
 
 @pytest.mark.parametrize("missed_by_ms", [0, MINUTE_MS, 86_400_000])

@@ -14,22 +14,23 @@ import asyncpg
 import pytest
 
 from dueline.domain import limits
+from dueline.store.postgres.runs import enqueue_arguments
 from tests.plans.explained import Explained, explain
 from tests.support.fixtures import TEMPLATE
 from tests.support.postgres import PostgresServer
+from tests.support.stores import a_run
 
 SEED = Path(__file__).with_name("seed.sql")
 DATABASE = "plans"
 FIRST_ID, LAST_ID = bytes(16), b"\xff" * 16
 # As `public.id_at` of the seed makes them.
 A_JOB_ID = bytes(6) + bytes.fromhex("77777777777777777101")
-A_NEW_RUN_ID = bytes.fromhex("019b76daa800" + "7" * 20)
-A_NEW_RUN = (A_NEW_RUN_ID, None, None, "default", "adhoc", "q", 5, 0, "", False, 30_000, 0, 0, "", None, "{}")
 ALL_SHARDS = range(limits.SHARDS)
 DAY_MS = 86_400_000
 PAGE = limits.PAGE_ROWS_DEFAULT
 FIRE, CLAIM, PROMOTE = limits.FIRE_BATCH, limits.CLAIM_BATCH, limits.PROMOTE_BATCH
 QUEUES, RUNNING, HELD = 20, 2_000, 1_000
+ASKED = 100
 
 
 @dataclass(frozen=True)
@@ -170,10 +171,10 @@ GUARDS = [
     guard(
         "enqueue",
         "runs.enqueue",
-        [limits.AHEAD_MS, *([value] for value in A_NEW_RUN)],
+        enqueue_arguments([a_run() for _ in range(ASKED)]),
         by="",
-        rows_max=1,
-        buffers_max=100,
+        rows_max=ASKED,
+        buffers_max=50 * ASKED,
     ),
 ]
 

@@ -62,7 +62,9 @@ def _settings(**flags: Any) -> Settings:
 
 def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
     if role is not Role.ALL and is_embedded(settings.db):
-        raise Invalid(("db", "one role alone needs a store that processes share: --db postgresql://…, or use dueline serve"))
+        raise Invalid(
+            ("db", "one role alone needs a store that processes share: --db postgresql://…, or use dueline serve")
+        )
     # Imported here: the other commands must not wait for drivers and servers they do not need.
     import uvloop
 

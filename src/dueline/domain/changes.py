@@ -140,6 +140,20 @@ def delete(hand: JobInHand, *, expected_version: int | None = None) -> JobChange
     )
 
 
+def changed_job(hand: JobInHand, change: JobChange) -> Job:
+    """The job after the change. Another definition is a new version."""
+    job = hand.job
+    return msgspec.structs.replace(
+        job,
+        state=change.state,
+        version=job.version + (change.definition != job.definition),
+        definition=change.definition,
+        next_ms=None if change.deleted else change.next_ms,
+        pause_note=change.pause_note,
+        updated_ms=hand.now_ms,
+    )
+
+
 def check_version(job: Job, expected_version: int | None) -> None:
     if expected_version is not None and expected_version != job.version:
         raise VersionMismatch(expected=expected_version, actual=job.version)

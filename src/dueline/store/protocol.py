@@ -130,7 +130,7 @@ class RunStore(Protocol):
         """End unstarted runs that must not overlap, as cancelled, if the other run still has not ended."""
 
     async def free_held(self, *, limit: int) -> int:
-        """Make ready the first held run of every job that holds one for overlap though nothing of the job is under way."""
+        """Recount places from live runs, and make ready the first run of every job that holds one though nothing of it is under way."""
 
     async def strays(self, *, grace_ms: int, limit: int) -> list[Stray]:
         """Claimed runs without a registered worker, and those past their timeout and the grace."""

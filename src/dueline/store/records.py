@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
-from dueline.domain.ids import JobId, RunId
+from dueline.domain.changes import LiveRun
+from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Definition, Job
 from dueline.domain.run import Attempt, Run
 from dueline.domain.states import JobState, RunKind, RunState
+from dueline.store.shapes import NewJob, Node, Role
 
 TAG_SEPARATOR = "\x1f"
 """Tags travel in one text; control characters are refused in tags."""
@@ -53,6 +55,48 @@ def to_job(row: Any) -> Job:
         pause_note=row[6],
         created_ms=row[7],
         updated_ms=row[8],
+    )
+
+
+def created_job(job: NewJob, *, created_ms: int) -> Job:
+    return Job(
+        id=job.id,
+        tenant=job.tenant,
+        state=JobState.ACTIVE,
+        version=1,
+        definition=job.definition,
+        next_ms=job.next_ms,
+        pause_note=None,
+        created_ms=created_ms,
+        updated_ms=created_ms,
+    )
+
+
+def to_live_run(row: Any) -> LiveRun:
+    """id, kind, state, scheduled_ms, due_ms, attempt, reason."""
+    return LiveRun(
+        id=RunId(row[0]),
+        kind=RunKind(row[1]),
+        state=RunState(row[2]),
+        scheduled_ms=row[3],
+        due_ms=row[4],
+        attempt=row[5],
+        reason=row[6],
+    )
+
+
+def to_node(row: Any) -> Node:
+    """boot_id, role, host, pid, version, beat, started_ms, expired, draining."""
+    return Node(
+        boot_id=BootId(row[0]),
+        role=Role(row[1]),
+        host=row[2],
+        pid=row[3],
+        version=row[4],
+        beat=row[5],
+        started_ms=row[6],
+        expired=bool(row[7]),
+        draining=bool(row[8]),
     )
 
 

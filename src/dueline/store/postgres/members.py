@@ -5,7 +5,8 @@ from __future__ import annotations
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.store.postgres.part import Part, queries
-from dueline.store.shapes import NewNode, Node, Role
+from dueline.store.records import to_node
+from dueline.store.shapes import NewNode, Node
 
 _SQL = queries("members")
 _BEAT_TIMEOUT_S = 3.0
@@ -38,17 +39,4 @@ class MemberPart(Part):
         return bool(await self._database.fetch(_SQL["bury"], boot_id))
 
     async def nodes(self) -> list[Node]:
-        return [
-            Node(
-                boot_id=BootId(row[0]),
-                role=Role(row[1]),
-                host=row[2],
-                pid=row[3],
-                version=row[4],
-                beat=row[5],
-                started_ms=row[6],
-                expired=row[7],
-                draining=row[8],
-            )
-            for row in await self._database.fetch(_SQL["list"])
-        ]
+        return [to_node(row) for row in await self._database.fetch(_SQL["list"])]

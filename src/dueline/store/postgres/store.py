@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dueline.store.postgres.changes import ChangePart
 from dueline.store.postgres.database import Database
 from dueline.store.postgres.history import HistoryPart
 from dueline.store.postgres.jobs import JobPart
@@ -16,7 +17,9 @@ from dueline.store.postgres.strays import StrayPart
 from dueline.store.protocol import WakeUp
 
 
-class PostgresStore(SchemaPart, JobPart, PlanPart, RunPart, StrayPart, MemberPart, LeasePart, ReadPart, HistoryPart):
+class PostgresStore(
+    SchemaPart, JobPart, ChangePart, PlanPart, RunPart, StrayPart, MemberPart, LeasePart, ReadPart, HistoryPart
+):
     """Any number of processes may open the same database."""
 
     def __init__(self, dsn: str, *, connections_max: int = 8) -> None:

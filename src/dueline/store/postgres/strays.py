@@ -17,6 +17,7 @@ _SQL = queries("runs")
 
 class StrayPart(Part):
     async def free_held(self, *, limit: int) -> int:
+        await self._database.fetch(_SQL["sweep_places"])
         rows = await self._database.fetch(_SQL["free_held"], limit)
         self._notices.announce(*{f"ready/{row[0]}" for row in rows})
         return len(rows)

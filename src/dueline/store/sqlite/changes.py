@@ -5,14 +5,15 @@ from __future__ import annotations
 import apsw
 import msgspec
 
+from dueline.domain.changes import changed_job
 from dueline.domain.errors import Conflict, NotFound
-from dueline.domain.ids import JobId, RunId, job_text
+from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job
 from dueline.domain.run import first_token
 from dueline.domain.sharding import shard_of
-from dueline.domain.states import HeldReason, JobState, RunKind, RunState
-from dueline.store.records import encode_definition, target_type, to_job
-from dueline.store.shapes import DecideChange, JobChange, JobInHand, LiveRun
+from dueline.domain.states import HeldReason, JobState
+from dueline.store.records import encode_definition, target_type, to_job, to_live_run
+from dueline.store.shapes import DecideChange, JobChange, JobInHand
 from dueline.store.sqlite.part import Part, pack, pack_ids, queries, wrap_tags
 from dueline.store.sqlite.places import end_runs, vacate
 from dueline.store.sqlite.runs import enqueue
@@ -30,7 +31,7 @@ class ChangePart(Part):
 def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
     hand = _in_hand(session, tenant, job_id)
     change = decide(hand)
-    job = _changed(hand, change)
+    job = changed_job(hand, change)
     if job.version != hand.job.version:
         session.rows(_SQL["keep_version"], job_id)
     generation = _write_job(session, job, deleted=change.deleted)
@@ -53,33 +54,7 @@ def _in_hand(session: Session, tenant: str, job_id: JobId) -> JobInHand:
     return JobInHand(
         job=to_job(rows[0]),
         now_ms=session.value(_SQL["clock"]),
-        runs=tuple(
-            LiveRun(
-                id=RunId(run[0]),
-                kind=RunKind(run[1]),
-                state=RunState(run[2]),
-                scheduled_ms=run[3],
-                due_ms=run[4],
-                attempt=run[5],
-                reason=run[6],
-            )
-            for run in session.rows(_SQL["lock_runs"], job_id)
-        ),
-    )
-
-
-def _changed(hand: JobInHand, change: JobChange) -> Job:
-    job = hand.job
-    return Job(
-        id=job.id,
-        tenant=job.tenant,
-        state=change.state,
-        version=job.version + (change.definition != job.definition),
-        definition=change.definition,
-        next_ms=None if change.deleted else change.next_ms,
-        pause_note=change.pause_note,
-        created_ms=job.created_ms,
-        updated_ms=hand.now_ms,
+        runs=tuple(to_live_run(run) for run in session.rows(_SQL["lock_runs"], job_id)),
     )
 
 

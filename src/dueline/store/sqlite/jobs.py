@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job
 from dueline.domain.sharding import shard_of
-from dueline.domain.states import JobState
-from dueline.store.records import decode_definition, encode_definition, target_type, to_job
+from dueline.store.records import created_job, decode_definition, encode_definition, target_type, to_job
 from dueline.store.shapes import JobFilter, JobVersion, NewJob
 from dueline.store.sqlite.part import Part, pack, queries, tag_pattern, wrap_tags
 from dueline.store.sqlite.session import Session
@@ -33,7 +32,7 @@ class JobPart(Part):
 
 def _create_jobs(session: Session, jobs: Sequence[NewJob]) -> list[Job | None]:
     created_ms: dict[bytes, int] = dict(session.rows(_SQL["create"], pack([_job_row(job) for job in jobs])))
-    created = [_created(job, created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
+    created = [created_job(job, created_ms=created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
     plans = [
         (job.id.hex(), shard_of(job.id), job.version, 1, job.next_ms, job.next_ms)
         for job in created
@@ -81,18 +80,4 @@ def _job_row(job: NewJob) -> tuple[str, ...]:
         target_type(definition),
         wrap_tags(definition.tags),
         encode_definition(definition),
-    )
-
-
-def _created(job: NewJob, created_ms: int) -> Job:
-    return Job(
-        id=job.id,
-        tenant=job.tenant,
-        state=JobState.ACTIVE,
-        version=1,
-        definition=job.definition,
-        next_ms=job.next_ms,
-        pause_note=None,
-        created_ms=created_ms,
-        updated_ms=created_ms,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
-from dueline.store.shapes import NewNode, Node, Role
+from dueline.store.records import to_node
+from dueline.store.shapes import NewNode, Node
 from dueline.store.sqlite.part import Part, queries
 from dueline.store.sqlite.session import Session
 
@@ -56,17 +57,4 @@ def _bury(session: Session, boot_id: BootId) -> bool:
 
 
 def _nodes(session: Session) -> list[Node]:
-    return [
-        Node(
-            boot_id=BootId(row[0]),
-            role=Role(row[1]),
-            host=row[2],
-            pid=row[3],
-            version=row[4],
-            beat=row[5],
-            started_ms=row[6],
-            expired=bool(row[7]),
-            draining=bool(row[8]),
-        )
-        for row in session.rows(_SQL["list"])
-    ]
+    return [to_node(row) for row in session.rows(_SQL["list"])]

@@ -28,6 +28,7 @@ class StrayPart(Part):
 
 
 def _free_held(session: Session, limit: int) -> int:
+    session.rows(_SQL["sweep_places"])
     rows = session.rows(_SQL["free_held"], limit)
     session.wake(*{f"ready/{row[0]}" for row in rows})
     return len(rows)

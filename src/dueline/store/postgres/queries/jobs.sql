@@ -148,4 +148,5 @@ INSERT INTO dueline.history (
 SELECT
     id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
     dueline.now_ms(), NULL, attempts_made, lost, why, tags, parent_id, spec, attempts
-FROM ended;
+FROM ended
+ON CONFLICT (id) DO NOTHING;

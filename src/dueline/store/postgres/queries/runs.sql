@@ -137,7 +137,7 @@ SELECT id, queue FROM given;
 
 -- name: finish
 -- move: finish
--- From the hot table to history, for those whose token matches.
+-- From the hot table to history, for those whose token matches. Whatever happens, a run has one end: the first.
 WITH ended AS (
     DELETE FROM dueline.runs AS r
     USING unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
@@ -153,6 +153,7 @@ SELECT
     id, job_id, version, tenant, kind, end_state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
     finished_ms, worker, attempt, lost, why, tags, parent_id, spec, attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
 FROM ended
+ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;
 
 -- name: lock_places
@@ -241,7 +242,12 @@ SELECT
     id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
     dueline.now_ms(), NULL, attempts_made, lost, $3, tags, parent_id, spec, attempts
 FROM ended
+ON CONFLICT (id) DO NOTHING
 RETURNING id;
+
+-- name: sweep_places
+-- A place is worth what its run is: one whose run is not live is nobody's.
+DELETE FROM dueline.places AS p WHERE NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.run_id);
 
 -- name: free_held
 -- move: free
@@ -309,6 +315,7 @@ WITH wanted AS MATERIALIZED (
         dueline.now_ms(), worker, attempt, lost + lost_now, why, tags, parent_id, spec,
         attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
     FROM dead
+    ON CONFLICT (id) DO NOTHING
 )
 SELECT id, NULL AS ended_job_id, queue FROM back
 UNION ALL

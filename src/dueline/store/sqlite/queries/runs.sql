@@ -224,6 +224,10 @@ WHERE
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
+-- name: sweep_places
+-- A place is worth what its run is: one whose run is not live is nobody's.
+DELETE FROM places WHERE NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.id = places.run_id);
+
 -- name: free_held
 -- move: free
 -- Runs held for overlap although nothing of their job is under way: the truth behind a release that was missed.

@@ -1,0 +1,96 @@
+"""The change of a job on PostgreSQL: the job, its plan and its unstarted runs, in one transaction."""
+
+from __future__ import annotations
+
+import asyncpg
+import msgspec
+
+from dueline.domain.changes import changed_job
+from dueline.domain.errors import Conflict, NotFound
+from dueline.domain.ids import JobId, job_text
+from dueline.domain.job import Job
+from dueline.domain.run import first_token
+from dueline.domain.sharding import shard_of
+from dueline.domain.states import HeldReason, JobState, RunState
+from dueline.store.postgres.database import Connection
+from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.runs import enqueue_arguments
+from dueline.store.records import encode_definition, join_tags, target_type, to_job, to_live_run
+from dueline.store.shapes import DecideChange, JobChange, JobInHand
+
+_SQL = queries("jobs")
+_RUNS = queries("runs")
+
+
+class ChangePart(Part):
+    async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
+        async with self._database.transaction() as connection:
+            hand = await _lock(connection, tenant, job_id)
+            change = decide(hand)
+            try:
+                job = await _write(connection, hand, change)
+            except asyncpg.UniqueViolationError:
+                raise Conflict(f"the name {change.definition.name!r} is taken") from None
+        self._notices.announce("plans", f"ready/{job.definition.queue}")
+        return job
+
+
+async def _lock(connection: Connection, tenant: str, job_id: JobId) -> JobInHand:
+    """Lock plan, job and runs, in the order that firing takes them, and only then read the clock."""
+    next_ms = await connection.fetchval(_SQL["lock_plan"], job_id)
+    row = await connection.fetchrow(_SQL["lock"], tenant, job_id)
+    if row is None:
+        raise NotFound("job", job_text(job_id))
+    runs = await connection.fetch(_SQL["lock_runs"], job_id)
+    now_ms = await connection.fetchval(_SQL["clock"])
+    return JobInHand(
+        job=to_job((*row[:5], next_ms, *row[5:])),
+        now_ms=now_ms,
+        # The statement looked at the clock before the locks were there.
+        runs=tuple(to_live_run(run) for run in runs if run[2] != RunState.RUNNING or run[4] > now_ms),
+    )
+
+
+async def _write(connection: Connection, hand: JobInHand, change: JobChange) -> Job:
+    job = changed_job(hand, change)
+    definition = job.definition
+    if job.version != hand.job.version:
+        await connection.execute(_SQL["keep_version"], job.id)
+    generation = await connection.fetchval(
+        _SQL["change"],
+        job.id,
+        definition.name,
+        job.state,
+        job.version,
+        definition.queue,
+        definition.region,
+        target_type(definition),
+        join_tags(definition.tags),
+        encode_definition(definition),
+        job.pause_note,
+        job.updated_ms,
+        change.deleted,
+    )
+    if job.next_ms is None:
+        await connection.execute(_SQL["unplan"], job.id)
+    else:
+        due_ms = None if job.state is JobState.PAUSED else job.next_ms
+        await connection.execute(_SQL["replan"], job.id, shard_of(job.id), job.version, generation, job.next_ms, due_ms)
+    await _move_runs(connection, change)
+    if change.runs:
+        runs = [msgspec.structs.replace(run, token=first_token(generation)) for run in change.runs]
+        await connection.execute(_RUNS["enqueue"], *enqueue_arguments(runs))
+    return job
+
+
+async def _move_runs(connection: Connection, change: JobChange) -> None:
+    if change.unplan:
+        await connection.execute(_SQL["unplan_runs"], change.unplan)
+    if change.hold:
+        await connection.execute(_SQL["hold_runs"], change.hold, HeldReason.PAUSED)
+    if change.free:
+        await connection.execute(_SQL["free_runs"], change.free)
+    if change.cancel:
+        await connection.execute(
+            _SQL["cancel_runs"], [run_id for run_id, _ in change.cancel], [reason for _, reason in change.cancel]
+        )
