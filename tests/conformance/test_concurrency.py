@@ -74,11 +74,11 @@ class Cluster:
 
 
 @pytest.fixture
-async def cluster(conformance_dsn: str) -> AsyncIterator[Cluster]:
-    async with postgres_under_test(conformance_dsn) as under_test:
-        second = PostgresStore(conformance_dsn)
+async def cluster(emptied_dsn: str) -> AsyncIterator[Cluster]:
+    async with postgres_under_test(emptied_dsn) as under_test:
+        second = PostgresStore(emptied_dsn)
         await second.open()
-        hand = await asyncpg.connect(conformance_dsn)
+        hand = await asyncpg.connect(emptied_dsn)
         await hand.set_type_codec("uuid", schema="pg_catalog", encoder=bytes, decoder=bytes, format="binary")
         try:
             yield Cluster(under_test.store, second, hand)

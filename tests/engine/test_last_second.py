@@ -21,12 +21,6 @@ ONCE = At(DUE_MS)
 
 
 @pytest.fixture
-async def target() -> AsyncIterator[Target]:
-    async with Target() as target:
-        yield target
-
-
-@pytest.fixture
 async def cluster(under_test: StoreUnderTest) -> AsyncIterator[Cluster]:
     cluster = Cluster(under_test)
     await cluster.add()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-
-import pytest
+from collections.abc import Iterator
 
 from dueline.domain.ids import job_text
 from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget
@@ -15,20 +14,25 @@ from dueline.domain.schedule import Every
 from dueline.domain.states import RunState
 from tests.support.cluster import Cluster
 from tests.support.stores import START_MS, StoreUnderTest
-from tests.support.target import Answer, Target
+from tests.support.target import Answer, Reaction, Target
 
 
-@pytest.fixture
-async def target() -> AsyncIterator[Target]:
-    async with Target() as target:
-        yield target
+class LongCluster(Cluster):
+    """Its first call ends when told to."""
+
+    def __init__(self, under_test: StoreUnderTest) -> None:
+        super().__init__(under_test)
+        self.long_call: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+    def end_long_call(self) -> None:
+        self.long_call.set_result(Answer())
 
 
-async def run_long(under_test: StoreUnderTest, target: Target, overlap: Overlap) -> tuple[Cluster, list[Run]]:
+async def run_long(under_test: StoreUnderTest, target: Target, overlap: Overlap) -> tuple[LongCluster, list[Run]]:
     """A run every second for four seconds, while the first call is still under way."""
-    first = iter([1.5])
-    target.on("/long", lambda _hit: Answer(delay_s=next(first, 0.0)))
-    cluster = Cluster(under_test)
+    cluster = LongCluster(under_test)
+    first: Iterator[Reaction] = iter([cluster.long_call])
+    target.on("/long", lambda _hit: next(first, Answer()))
     await cluster.add()
     await cluster.operations.create_job(
         DEFAULT_TENANT,
@@ -50,6 +54,7 @@ def states(runs: list[Run]) -> Counter[tuple[RunState, str | None]]:
 async def test_skip_ends_the_runs_that_would_overlap_and_says_why(under_test: StoreUnderTest, target: Target) -> None:
     cluster, runs = await run_long(under_test, target, Overlap.SKIP)
     assert states(runs) == {(RunState.RUNNING, None): 1, (RunState.CANCELLED, "overlap"): 3}
+    cluster.end_long_call()
     await cluster.advance(2)
     assert len(target.hits) >= 2, "the schedule goes on after the long run"
     cluster.close()
@@ -62,6 +67,7 @@ async def test_queue_one_keeps_one_run_waiting(under_test: StoreUnderTest, targe
         (RunState.HELD, "overlap"): 1,
         (RunState.CANCELLED, "overlap"): 2,
     }
+    cluster.end_long_call()
     await cluster.advance(2)
     held = next(run for run in runs if run.state is RunState.HELD)
     after = await cluster.store.run(DEFAULT_TENANT, held.id)
@@ -73,6 +79,7 @@ async def test_queue_one_keeps_one_run_waiting(under_test: StoreUnderTest, targe
 async def test_queue_all_runs_every_occurrence_one_after_the_other(under_test: StoreUnderTest, target: Target) -> None:
     cluster, runs = await run_long(under_test, target, Overlap.QUEUE_ALL)
     assert states(runs) == {(RunState.RUNNING, None): 1, (RunState.HELD, "overlap"): 3}
+    cluster.end_long_call()
     await cluster.advance(8)
     ended = [run for run in await cluster.runs() if run.scheduled_ms <= START_MS + 4_000]
     assert states(ended) == {(RunState.SUCCEEDED, None): 4}

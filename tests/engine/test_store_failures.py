@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -23,12 +22,6 @@ from tests.support.target import Answer, Target
 WORK_S = 3.0
 HEAL_S = 24.0
 """Lease, silence and sweep of a dead node, and the backlog."""
-
-
-@pytest.fixture
-async def target() -> AsyncIterator[Target]:
-    async with Target() as target:
-        yield target
 
 
 async def define_work(cluster: Cluster, target: Target) -> None:

@@ -13,8 +13,8 @@ import msgspec
 from tests.support.dueline import DuelineProcess, processes, witness
 from tests.support.postgres import PostgresServer
 
-RECOVERY_S_MAX = 5.0
-"""From the database's return to the next job that runs."""
+RECOVERY_S_MAX = 30.0
+"""From the database's return to the next job that runs: seconds, with room for a busy machine."""
 
 
 def call(url: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:

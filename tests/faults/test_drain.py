@@ -76,13 +76,13 @@ async def test_a_forced_worker_leaves_at_once_and_its_runs_are_lost_not_failed(
         first = DuelineProcess(tmp_path, "first", "worker", "--slots", "100", db=postgres_dsn)
         fleet.append(first)
         first.wait_until_running()
-        await enqueue(store, f"{target.url}/slow/3")
+        await enqueue(store, f"{target.url}/slow/6")
         wait_for_hits(target, 100)
         started_s = time.monotonic()
         first.ask_to_stop()
         await asyncio.sleep(0.3)  # Two signals at once would be one to the kernel.
         assert first.stop() == 0
-        assert time.monotonic() - started_s < 2.5, "it did not wait for its calls"
+        assert time.monotonic() - started_s < 5, "it did not wait for its calls"
         scheduler = DuelineProcess(tmp_path, "scheduler", "scheduler", db=postgres_dsn)
         second = DuelineProcess(tmp_path, "second", "worker", db=postgres_dsn)
         fleet += [scheduler, second]

@@ -78,8 +78,8 @@ class Silence(enum.Enum):
     CLOSE = "close"
 
 
-Reaction = Answer | Silence | bytes
-"""What a script returns: an answer, a silence, or the bytes to put on the wire as they are."""
+Reaction = Answer | Silence | bytes | asyncio.Future[Answer]
+"""What a script returns: an answer, a silence, the bytes to put on the wire as they are, or an answer still to come."""
 
 _OK = Answer(body=b"ok")
 
@@ -265,6 +265,9 @@ class _Connection(asyncio.Protocol):
             self.transport.abort()
         elif isinstance(reaction, bytes):
             self.transport.write(reaction)
+        elif isinstance(reaction, asyncio.Future):
+            self._answering = True
+            reaction.add_done_callback(lambda answer: self._give_late(_encode(method, answer.result())))
         elif isinstance(reaction, Answer):
             wire = _encode(method, reaction)
             if reaction.delay_s > 0:
