@@ -62,6 +62,7 @@ def test_silence_takes_a_whole_lease_before_our_own_eyes() -> None:
     silence = Silence(lease_s=LEASE_S)
     silence.observe({A: 7}, now_s=100.0)
     assert not silence.is_silent(A, now_s=100.0)
+    silence.observe({A: 7}, now_s=104.0)
     silence.observe({A: 7}, now_s=107.999)
     assert not silence.is_silent(A, now_s=107.999)
     silence.observe({A: 7}, now_s=108.0)
@@ -86,9 +87,22 @@ def test_any_other_beat_counts_also_a_lower_one() -> None:
 def test_a_process_that_is_seen_for_the_first_time_is_not_silent_however_old_its_beat() -> None:
     silence = Silence(lease_s=LEASE_S)
     silence.observe({A: 7}, now_s=100.0)
-    silence.observe({A: 7, B: 1}, now_s=200.0)
-    assert silence.is_silent(A, now_s=200.0)
-    assert not silence.is_silent(B, now_s=200.0)
+    silence.observe({A: 7}, now_s=104.0)
+    silence.observe({A: 7, B: 1}, now_s=108.0)
+    assert silence.is_silent(A, now_s=108.0)
+    assert not silence.is_silent(B, now_s=108.0)
+
+
+def test_eyes_that_were_shut_saw_no_silence() -> None:
+    # The store was away: nobody could beat, and nobody could look.
+    silence = Silence(lease_s=LEASE_S)
+    silence.observe({A: 7}, now_s=100.0)
+    silence.observe({A: 7}, now_s=104.001)
+    assert not silence.is_silent(A, now_s=108.0)
+    silence.observe({A: 7}, now_s=108.0)
+    silence.observe({A: 7}, now_s=112.0)
+    assert not silence.is_silent(A, now_s=112.0)
+    assert silence.is_silent(A, now_s=112.001)
 
 
 def test_one_that_was_never_registered_is_gone_already() -> None:

@@ -31,16 +31,19 @@ class Silence:
     """How long each other process has been silent, as far as this one has seen for itself.
 
     The store's clock may jump; a process is taken for dead only when its lease has expired *and* its beat stood still for a whole
-    lease before our own eyes.
+    lease before our own eyes. Eyes that were shut saw nothing: while the store was away nobody could beat, and when it is back
+    everybody gets a whole lease to do so.
     """
 
     def __init__(self, *, lease_s: float = limits.LEASE_S) -> None:
         self._lease_s = lease_s
         self._seen: dict[BootId, tuple[int, float]] = {}
+        self._looked_s = float("-inf")
 
     def observe(self, beats: dict[BootId, int], *, now_s: float) -> None:
         """Take in the current beat of every registered process."""
-        seen = self._seen
+        seen = self._seen if now_s - self._looked_s <= self._lease_s / 2 else {}
+        self._looked_s = now_s
         self._seen = {
             boot_id: seen[boot_id] if boot_id in seen and seen[boot_id][0] == beat else (beat, now_s)
             for boot_id, beat in beats.items()

@@ -97,8 +97,8 @@ TIME_CHECK_S = 5.0
 ROSTER_S = 1.0
 """How often processes look at each other's beats. With the lease it bounds a failover."""
 SWEEP_S = 2.0
-DEFINITIONS_KEPT = 50_000
-"""Job versions a process keeps in memory, least recently used first out: some tens of megabytes."""
+DEFINITIONS_KEPT = 20_000
+"""Job versions a process keeps in memory, least recently used first out, at about 2 KB each. Jobs that fire every second should fit."""
 HISTORY_DAYS_AHEAD = 3
 SLOTS_DEFAULT = 1_000
 """Runs a worker holds or executes at a time. HTTP calls are cheap to wait for."""

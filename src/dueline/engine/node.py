@@ -166,6 +166,8 @@ class Life:
         elif topic == "waiting":
             self._promoter_loop.wakeup.wake()
         elif topic == "shards":
+            # Whoever hands shards over is leaving, or somebody came: look who is there first.
+            self._roster_loop.wakeup.wake()
             self._shards_loop.wakeup.wake()
         else:
             for part in self._parts:

@@ -43,8 +43,8 @@ from dueline.store.shapes import (
 )
 
 WakeUp = Callable[[str], None]
-"""Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over), or
-`ready/QUEUE`."""
+"""Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
+or are about to be), or `ready/QUEUE`."""
 
 
 class SchemaStore(Protocol):

@@ -31,6 +31,7 @@ class MemberPart(Part):
 
     async def drain(self, boot_id: BootId) -> None:
         await self._database.fetch(_SQL["drain"], boot_id)
+        self._notices.announce("shards")
 
     async def leave(self, boot_id: BootId) -> None:
         await self._database.fetch(_SQL["leave"], boot_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -43,11 +44,15 @@ class Notices:
             self._sending = asyncio.get_running_loop().create_task(self._send())
 
     async def close(self) -> None:
+        """Send what is left: the last thing a process announces is what it hands over."""
         for task in (self._sending, self._hearing):
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
         self._sending = self._hearing = None
+        if self._topics:
+            with suppress(StoreUnavailable):
+                await self._notify()
 
     def _tell(self, topic: str) -> None:
         for wake in self._listeners:
@@ -55,14 +60,15 @@ class Notices:
 
     async def _send(self) -> None:
         while self._topics:
-            topics = sorted(self._topics)[:_TOPICS_PER_NOTICE]
-            self._topics.difference_update(topics)
-            try:
-                await self._database.fetch("SELECT pg_notify($1, $2)", CHANNEL, "\n".join(topics))
-            except StoreUnavailable:
-                self._topics.clear()
+            with suppress(StoreUnavailable):
+                await self._notify()
             await asyncio.sleep(limits.WAKEUP_GAP_S)
         self._sending = None
+
+    async def _notify(self) -> None:
+        topics = sorted(self._topics)[:_TOPICS_PER_NOTICE]
+        self._topics.difference_update(topics)
+        await self._database.fetch("SELECT pg_notify($1, $2)", CHANNEL, "\n".join(topics))
 
     async def _hear(self) -> None:
         """Keep one connection listening; after an interruption anything may have been missed, so wake everyone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -55,7 +56,7 @@ class InlineLane:
             self._session.close()
 
 
-class _ThreadLane:
+class _ThreadLane(ABC):
     """A thread that sleeps until there is something to do."""
 
     def __init__(self, session: Session, *, name: str) -> None:
@@ -93,9 +94,9 @@ class _ThreadLane:
                 self._session.close()
             self._on_loop(self._end)
 
+    @abstractmethod
     def _carry_out(self, first: Call) -> bool:
         """Do one round, beginning with a call. False: the end of the queue was seen."""
-        raise NotImplementedError
 
     def _on_loop(self, function: Callable[..., None], *args: Any) -> None:
         # A loop that was closed without closing the store has nobody left to tell.
