@@ -46,9 +46,10 @@ async def finished(store: PostgresStore) -> list[Run]:
         await asyncio.sleep(0.1)
 
 
-async def test_a_drained_worker_costs_no_attempt_and_no_duplicate(postgres_dsn: str, tmp_path: Path) -> None:
-    store = PostgresStore(postgres_dsn)
-    await store.open()
+async def test_a_drained_worker_costs_no_attempt_and_no_duplicate(
+    postgres_store: PostgresStore, postgres_dsn: str, tmp_path: Path
+) -> None:
+    store = postgres_store
     with witness(tmp_path) as target, processes() as fleet:
         first = DuelineProcess(tmp_path, "first", "worker", "--slots", "100", db=postgres_dsn)
         fleet.append(first)
@@ -64,14 +65,12 @@ async def test_a_drained_worker_costs_no_attempt_and_no_duplicate(postgres_dsn: 
         assert {run.attempt for run in runs} == {1}
         assert target.hits_per_run() == {run_text(run.id): 1 for run in runs}
         assert len({run.worker for run in runs}) == 2
-    await store.close()
 
 
 async def test_a_forced_worker_leaves_at_once_and_its_runs_are_lost_not_failed(
-    postgres_dsn: str, tmp_path: Path
+    postgres_store: PostgresStore, postgres_dsn: str, tmp_path: Path
 ) -> None:
-    store = PostgresStore(postgres_dsn)
-    await store.open()
+    store = postgres_store
     with witness(tmp_path) as target, processes() as fleet:
         first = DuelineProcess(tmp_path, "first", "worker", "--slots", "100", db=postgres_dsn)
         fleet.append(first)
@@ -91,4 +90,3 @@ async def test_a_forced_worker_leaves_at_once_and_its_runs_are_lost_not_failed(
         assert len(lost) == 100
         assert {run.attempt for run in lost} == {2}
         assert {run.attempt for run in runs if run not in lost} == {1}
-    await store.close()

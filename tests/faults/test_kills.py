@@ -15,6 +15,7 @@ from dueline.domain.states import RunState
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
 from dueline.store.opening import make_store
+from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.shapes import NewJob, RunFilter
 from tests.support.dueline import DuelineProcess, Witness, processes, witness
@@ -96,9 +97,10 @@ def check(runs: list[Run], target: Witness, *, lost_max: int) -> None:
     assert len(deliveries) == len(set(deliveries)), "one hit per run and token"
 
 
-async def test_killed_and_paused_processes_lose_nothing_on_postgres(postgres_dsn: str, tmp_path: Path) -> None:
-    store = make_store(postgres_dsn, SystemClock())
-    await store.open()
+async def test_killed_and_paused_processes_lose_nothing_on_postgres(
+    postgres_store: PostgresStore, postgres_dsn: str, tmp_path: Path
+) -> None:
+    store = postgres_store
     with witness(tmp_path) as target, processes() as fleet:
 
         def start(role: str, number: int) -> DuelineProcess:
@@ -131,7 +133,6 @@ async def test_killed_and_paused_processes_lose_nothing_on_postgres(postgres_dsn
             assert process.stop() == 0
         check(runs, target, lost_max=4_000)
         assert await store.nodes() == []
-    await store.close()
 
 
 async def test_a_killed_and_a_paused_server_lose_nothing_on_sqlite(tmp_path: Path) -> None:
@@ -160,6 +161,8 @@ async def test_a_killed_and_a_paused_server_lose_nothing_on_sqlite(tmp_path: Pat
         await asyncio.sleep(SPREAD_S)
         assert heir.stop() == 0
         await store.open()
-        runs = await wait_until_done(store)
+        try:
+            runs = await wait_until_done(store)
+        finally:
+            await store.close()
         check(runs, target, lost_max=4_000)
-        await store.close()

@@ -69,6 +69,7 @@ class HandNode:
         parts: list[MakePart] = [] if role is Role.SCHEDULER else [make_worker]
         self.life = Life(store, clock, chance, node, parts)
         self.alive = True
+        self.paused = False
 
     async def join(self) -> HandNode:
         await self.life.membership.join()
@@ -90,6 +91,20 @@ class HandNode:
                 return
             await asyncio.sleep(CALLS_POLL_S)
         raise TimeoutError("a call does not end")
+
+    def pause(self) -> None:
+        """Stop in the middle of everything. Calls that were made go on."""
+        self.paused = True
+
+    async def come_back(self) -> int:
+        """Wake up after a pause and try to go on: first with what the calls brought. Answers how many results were refused."""
+        self.paused = False
+        assert self.worker is not None
+        await self._calls_end(self.worker)
+        *_, report = self.worker.loops()
+        await report.step()
+        await self.tick()
+        return self.worker.fenced_total
 
     def kill(self) -> None:
         """Vanish without a word. Calls that were made were made."""
@@ -122,7 +137,7 @@ class Cluster:
         for _ in range(round(seconds / tick_s)):
             await self.store_clock.advance(tick_s)
             for node in self.nodes:
-                if node.alive:
+                if node.alive and not node.paused:
                     await node.tick(calls_end=calls_end)
 
     async def runs(self) -> list[Run]:

@@ -29,7 +29,7 @@ class Reports:
         self._written = written
         self._waiting: deque[Finish | Retry] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._unsure = False
+        self._in_doubt: frozenset[RunId] = frozenset()
         self.wakeup = Wakeup()
         self.fenced_total = 0
 
@@ -51,19 +51,21 @@ class Reports:
             return _IDLE_S
         finishes = [end for end in batch if isinstance(end, Finish)]
         retries = [end for end in batch if isinstance(end, Retry)]
+        offered = frozenset(end.run_id for end in batch)
         try:
-            accepted = len(await self._store.finish(finishes)) if finishes else 0
-            accepted += len(await self._store.retry(retries)) if retries else 0
+            accepted = await self._store.finish(finishes) if finishes else set()
+            accepted |= await self._store.retry(retries) if retries else set()
         except StoreUnavailable:
             # The batch may have been written all the same; then its second offer finds nothing to match, rightly.
-            self._unsure = True
+            self._in_doubt |= offered
             raise
         for _ in batch:
             self._waiting.popleft()
-        if accepted < len(batch) and not self._unsure:
-            self.fenced_total += len(batch) - accepted
-            log.warning("results refused", count=len(batch) - accepted, total=self.fenced_total)
-        self._unsure = False
+        refused = offered - accepted - self._in_doubt
+        if refused:
+            self.fenced_total += len(refused)
+            log.warning("results refused", count=len(refused), total=self.fenced_total)
+        self._in_doubt -= offered
         self._written(len(batch))
         return 0.0 if self._waiting else _IDLE_S
 

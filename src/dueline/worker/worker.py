@@ -85,6 +85,11 @@ class Worker:
         """Runs that were started and whose calls have not ended."""
         return len(self._flights)
 
+    @property
+    def fenced_total(self) -> int:
+        """Results that came too late: somebody else had the run by then."""
+        return self._reports.fenced_total
+
     def wake(self, topic: str) -> None:
         """Hear that a queue got something ready."""
         queue = topic.removeprefix(_READY)
