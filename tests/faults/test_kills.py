@@ -22,6 +22,7 @@ from tests.support.dueline import DuelineProcess, Witness, processes, witness
 
 JOBS = 10_000
 SPREAD_S = 10.0
+CALL_MS = 500
 LEAD_S = 5.0
 PAUSE_S = 9.0
 """Past the lease."""
@@ -39,7 +40,9 @@ async def create_jobs(store: Store, url: str) -> int:
         due_ms = first_ms + int(number * SPREAD_S * 1000 / JOBS)
         job_id = new_job_id(first_ms, chance.entropy())
         definition = Definition(
-            name=job_text(job_id), execution=Execution(target=HttpTarget(url=f"{url}/slow/0.2")), schedule=At(due_ms)
+            name=job_text(job_id),
+            execution=Execution(target=HttpTarget(url=f"{url}/slow/{CALL_MS / 1000}")),
+            schedule=At(due_ms),
         )
         jobs.append(NewJob(id=job_id, tenant=DEFAULT_TENANT, definition=definition, next_ms=due_ms))
     for start in range(0, JOBS, 1000):
@@ -65,6 +68,24 @@ async def wait_until_done(store: Store) -> list[Run]:
             return runs
         assert time.monotonic() < deadline, [run for run in runs if run.state is not RunState.SUCCEEDED][:5]
         await asyncio.sleep(0.5)
+
+
+async def wait_until_busy(store: Store, pid: int) -> None:
+    """Until a worker is in the middle of many calls."""
+    deadline = time.monotonic() + TAKE_OVER_S_MAX
+    (boot_id,) = (node.boot_id for node in await store.nodes() if node.pid == pid)
+    while True:
+        now_ms = await store.now_ms()
+        if (
+            sum(
+                claim.due_ms + CALL_MS / 4 < now_ms < claim.due_ms + CALL_MS / 2
+                for claim in await store.claims_of(boot_id)
+            )
+            > 20
+        ):
+            return
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
 
 
 async def wait_until_taken_over(store: Store, pids: set[int]) -> None:
@@ -116,6 +137,7 @@ async def test_killed_and_paused_processes_lose_nothing_on_postgres(
         await asyncio.sleep((first_ms - await store.now_ms()) / 1000 + SPREAD_S * 0.3)
         for process in (schedulers[0], workers[0]):
             process.kill()
+        await wait_until_busy(store, workers[1].pid)
         for process in (schedulers[1], workers[1]):
             process.pause()
         start("scheduler", 3)
@@ -158,7 +180,10 @@ async def test_a_killed_and_a_paused_server_lose_nothing_on_sqlite(tmp_path: Pat
         heir.pause()
         await asyncio.sleep(PAUSE_S)
         heir.resume()
-        await asyncio.sleep(SPREAD_S)
+        deadline = time.monotonic() + DRAIN_S_MAX
+        while len(target.hits_per_run()) < JOBS:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.5)
         assert heir.stop() == 0
         await store.open()
         try:
