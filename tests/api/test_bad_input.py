@@ -56,6 +56,8 @@ SHAPES: list[tuple[Any, str, str]] = [
     (job(delivery="twice"), "delivery", "at_most_once"),
     (target(headers={"A": 1}), "target.headers.A", "text"),
     (schedule(cron=5), "schedule.cron", "text"),
+    (schedule(cron="0 0 * * *", dst_gap="later"), "schedule.dst_gap", "run_after"),
+    (schedule(cron="0 0 * * *", dst_overlap="third"), "schedule.dst_overlap", "both"),
     (schedule(at="2099-01-01T00:00:00Z", allow_past="yes"), "schedule.allow_past", "true or false"),
 ]
 
@@ -134,6 +136,9 @@ SCHEDULES: list[tuple[Any, str, str]] = [
     (schedule(cron="* * * * *", timezone="a" * 10_000), "schedule.timezone", "unknown time zone"),
     (schedule(cron="* * * * *", start_at="2026-01-01T00:00:00Z"), "schedule.start_at", "goes with every"),
     (schedule(every="PT1M", timezone="UTC"), "schedule.timezone", "goes with cron"),
+    (schedule(every="PT1M", dst_gap="skip"), "schedule.dst_gap", "goes with cron"),
+    (schedule(at="2099-01-01T00:00:00Z", dst_overlap="both"), "schedule.dst_overlap", "goes with cron"),
+    (schedule(cron="0 0 * * 8"), "schedule.cron", "day-of-week at column 9"),
     (schedule(every="PT1M", allow_past=True), "schedule.allow_past", "goes with at"),
     (schedule(every="soon"), "schedule.every", "not a duration"),
     (schedule(every="P1M"), "schedule.every", "not a duration"),

@@ -42,7 +42,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("cli/",),
 }
 
-DOMAIN_LIBRARIES = frozenset({"msgspec", "cronsim"})
+DOMAIN_LIBRARIES = frozenset({"msgspec"})
 # Doors to the outside: the clock, chance, the loop, threads, files, processes and the network.
 IMPURE = frozenset(
     [
@@ -170,7 +170,7 @@ def test_an_impure_import_of_the_domain_is_found(module: str) -> None:
     assert not impure_imports(_source("runtime/clock.py", f"import {module}"))
 
 
-@pytest.mark.parametrize("module", ["datetime", "zoneinfo", "msgspec", "cronsim", "hashlib", "dueline.domain.ids"])
+@pytest.mark.parametrize("module", ["datetime", "zoneinfo", "msgspec", "hashlib", "dueline.domain.ids"])
 def test_a_pure_import_of_the_domain_is_not_found(module: str) -> None:
     assert impure_imports(_source("domain/job.py", f"import {module}")) == []
 

@@ -1,142 +1,134 @@
-"""Cron expressions: five fields, or six with seconds first, in an IANA zone, by Debian cron's rules (through `cronsim`)."""
+"""When a cron expression comes next in a zone: a search that walks matching days, not seconds."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, tzinfo
+from bisect import bisect_left
+from collections.abc import Iterator
+from datetime import date
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from cronsim import CronSim, CronSimError
 
 from dueline.domain import limits
+from dueline.domain.calendar_days import days_of_month
+from dueline.domain.crontab import Crontab, canonical, compiled, read
 from dueline.domain.errors import InvalidSchedule
+from dueline.domain.localtime import DAY_S, DstGap, DstOverlap, Stretch, check_zone, stretches, wall_day
+from dueline.domain.schedule import Cron
 
-MACROS = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-_ZONE_LETTERS_MAX = 64
-_NO_ZONES = ("localtime", "posixrules", "posix/", "right/")
-"""Files that systems keep beside the zones: each machine has its own, or they count leap seconds."""
-_DAY_S = 86_400
-_SEARCH_S = 366 * _DAY_S * limits.SEARCH_YEARS
-_EPOCH = datetime(1970, 1, 1)
+_YEARS = range(2, 9_999)
+"""The years that Python's dates can tell, less one on each side for the zones."""
+_SEARCHED_S = range(-62_000_000_000, 253_000_000_000)
+"""Instants within those years."""
 
 
-def check_cron(expression: str, timezone: str, *, now_ms: int) -> str:
-    """The canonical expression, or the reason why it cannot be one."""
-    text = " ".join(expression.split())
-    if text.startswith("@"):
-        if text.lower() not in MACROS:
-            raise InvalidSchedule("schedule.cron", f"unknown macro {text!r}: use one of {', '.join(MACROS)}")
-        text = MACROS[text.lower()]
-    zone = check_zone(timezone)
-    try:
-        CronSim(text, datetime.fromtimestamp(now_ms // 1000, zone))
-    except CronSimError as error:
-        reason = f"{expression!r} never fires" if _fits_no_month(text) else f"{error} in {expression!r}"
-        raise InvalidSchedule("schedule.cron", reason) from None
-    if next_second_after(text, timezone, now_ms // 1000) is None:
-        raise InvalidSchedule("schedule.cron", f"{expression!r} never fires")
-    return text
+def check_cron(
+    expression: str,
+    timezone: str,
+    *,
+    now_ms: int,
+    seed: bytes = b"",
+    dst_gap: DstGap = DstGap.RUN_AFTER,
+    dst_overlap: DstOverlap = DstOverlap.FIRST,
+    current: Cron | None = None,
+) -> Cron:
+    """The schedule in canonical form, or the reason why it cannot be one.
 
-
-def check_zone(name: str) -> ZoneInfo:
-    try:
-        if not name or len(name) > _ZONE_LETTERS_MAX or not name.isprintable() or name.startswith(_NO_ZONES):
-            raise ValueError
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidSchedule(
-            "schedule.timezone", f"unknown time zone {name!r}: use an IANA name such as Europe/Berlin"
-        ) from None
-
-
-def _fits_no_month(text: str) -> bool:
-    """Whether day and month are good, but not for each other: 31 February never comes, and is not misspelt."""
-    fields = text.split(" ")
-    return len(fields) >= 5 and all(
-        _is_readable([*fields[:-3], day, month, fields[-1]]) for day, month in (("*", fields[-2]), (fields[-3], "*"))
+    `H` becomes numbers by the seed. What a job has already, `current`, is not asked for anew: its last year may have passed.
+    """
+    text = canonical(expression)
+    # Columns count in what was written, unless that is a macro, in which nothing can be wrong any more.
+    concrete, _ = read(text if expression.lstrip().startswith("@") else expression, seed)
+    check_zone(timezone)
+    schedule = Cron(
+        text, timezone, dst_gap=dst_gap, dst_overlap=dst_overlap, hashed=concrete if concrete != text.upper() else ""
     )
-
-
-def _is_readable(fields: list[str]) -> bool:
-    try:
-        CronSim(" ".join(fields), datetime.fromtimestamp(0, UTC))
-    except CronSimError:
-        return False
-    return True
+    if schedule == current:
+        return schedule
+    if next_second_after(schedule.concrete, timezone, dst_gap, dst_overlap, now_ms // 1000) is None:
+        raise InvalidSchedule("schedule.cron", f"{expression!r} never fires")
+    return schedule
 
 
 @lru_cache(maxsize=131_072)
-def next_second_after(expression: str, timezone: str, at_s: int) -> int | None:
+def next_second_after(
+    expression: str, timezone: str, dst_gap: DstGap, dst_overlap: DstOverlap, at_s: int
+) -> int | None:
     """Milliseconds of the first match strictly after a whole second, or None when none comes within the search bound.
 
-    A time of day that the clocks jump over comes when they have jumped; one that they show twice comes once, the first time. Patterns
-    with a star in the minute or the hour match whatever the wall clock shows, and so follow real time.
+    A pattern whose hour counts on (`*`, `*/n`, `a/n`) matches whatever the wall clock shows, and so follows real time. The others
+    are times of day, and the two policies say what becomes of one that the clocks jump over or show twice.
     """
-    zone = UTC if timezone == "UTC" else ZoneInfo(timezone)
-    minute, hour = expression.split()[-5:-3]
-    if minute.startswith("*") or hour.startswith("*"):
-        found_s = _next_in_real_time(expression, zone, at_s)
-    else:
-        found_s = _next_time_of_day(expression, zone, at_s)
-    return found_s * 1000 if found_s is not None and found_s - at_s <= _SEARCH_S else None
+    crontab = compiled(expression)
+    if crontab.interval_like:
+        dst_gap, dst_overlap = DstGap.SKIP, DstOverlap.BOTH
+    if at_s not in _SEARCHED_S:
+        return None
+    found_s: int | None = None
+    # The clocks may have been set back over midnight: what the day before left for its second showing lies ahead.
+    for day in _matching_days(crontab, wall_day(timezone, at_s) - 1):
+        parts = stretches(timezone, day, dst_gap, dst_overlap)
+        # And forth over midnight: by `run_before` the next day can begin before this one has ended, but never before it began.
+        if found_s is not None and all(found_s <= _begins_s(part) for part in parts):
+            break
+        for part in parts:
+            first_s = _first_in(crontab, part, at_s)
+            if first_s is not None and (found_s is None or first_s < found_s):
+                found_s = first_s
+    assert found_s is None or found_s > at_s, "time must move on"
+    return None if found_s is None else found_s * 1000
 
 
-# cronsim searches on a wall clock without a zone. Where it is given one it steps over matches next to changes of half an hour, or at
-# midnight, and handles six fields otherwise than five.
+def _matching_days(crontab: Crontab, since: int) -> Iterator[int]:
+    """The days that match, as ordinals, from one on: in the years of the expression, or as far as a search goes."""
+    first = date.fromordinal(since)
+    years = crontab.years
+    if years is None:
+        years = tuple(range(first.year, first.year + limits.SEARCH_YEARS + 1))
+    for year in years[bisect_left(years, first.year) :]:
+        if year not in _YEARS:
+            return
+        for month in crontab.months:
+            if (year, month) < (first.year, first.month):
+                continue
+            days = days_of_month(crontab.days, year, month)
+            if (year, month) == (first.year, first.month):
+                days &= -1 << first.day
+            before = date(year, month, 1).toordinal() - 1
+            while days:
+                lowest = days & -days
+                yield before + lowest.bit_length() - 1
+                days ^= lowest
 
 
-def _next_time_of_day(expression: str, zone: tzinfo, at_s: int) -> int | None:
-    for match in CronSim(expression, _wall(at_s + _offset_s(zone, at_s))):
-        first_s = int(match.replace(tzinfo=zone, fold=0).timestamp())
-        second_s = int(match.replace(tzinfo=zone, fold=1).timestamp())
-        # In a gap the two readings lie on either side of the change, the later first.
-        found_s = first_s if first_s <= second_s else _change_s(zone, second_s, first_s)
-        if found_s > at_s:
-            return found_s
-    return None
+def _begins_s(part: Stretch) -> int:
+    return part.midnight_s + part.from_s if part.at_s is None else part.at_s
 
 
-def _next_in_real_time(expression: str, zone: tzinfo, at_s: int) -> int | None:
-    """Search each stretch between two changes of the clocks by itself."""
-    since_s = at_s + 1
-    while True:
-        offset_s = _offset_s(zone, since_s)
-        match = next(CronSim(expression, _wall(since_s - 1 + offset_s)), None)
-        if match is None:
-            return None
-        found_s = int((match - _EPOCH).total_seconds()) - offset_s
-        # A change that is set back before the match is of no account, unless it shows again what the clocks showed just now.
-        changed_s = next((s for s in (min(since_s + _DAY_S, found_s), found_s) if _offset_s(zone, s) != offset_s), None)
-        if changed_s is None:
-            return found_s
-        since_s = _change_s(zone, since_s, changed_s)
+def _first_in(crontab: Crontab, part: Stretch, at_s: int) -> int | None:
+    """The first match in a stretch that lies after an instant."""
+    if part.at_s is not None:
+        return part.at_s if part.at_s > at_s and _time_from(crontab, part.from_s) < part.until_s else None
+    found_s = _time_from(crontab, max(part.from_s, at_s + 1 - part.midnight_s))
+    return part.midnight_s + found_s if found_s < part.until_s else None
 
 
-def _change_s(zone: tzinfo, before_s: int, after_s: int) -> int:
-    """The second in which the offset of `before_s` ends, given that it has ended by `after_s`."""
-    offset_s = _offset_s(zone, before_s)
-    while after_s - before_s > 1:
-        middle_s = (before_s + after_s) // 2
-        if _offset_s(zone, middle_s) == offset_s:
-            before_s = middle_s
-        else:
-            after_s = middle_s
-    return after_s
-
-
-def _offset_s(zone: tzinfo, at_s: int) -> int:
-    offset = datetime.fromtimestamp(at_s, zone).utcoffset()
-    assert offset is not None, "a zone has an offset"
-    return int(offset.total_seconds())
-
-
-def _wall(seconds: int) -> datetime:
-    return _EPOCH + timedelta(seconds=seconds)
+def _time_from(crontab: Crontab, second_of_day: int) -> int:
+    """The first time of day that matches from a second of the day on; a whole day when none is left."""
+    if second_of_day >= DAY_S:
+        return DAY_S
+    hours, minutes, seconds = crontab.hours, crontab.minutes, crontab.seconds
+    minute_of_day, second = divmod(second_of_day, 60)
+    hour, minute = divmod(minute_of_day, 60)
+    at_second = bisect_left(seconds, second)
+    if at_second == len(seconds):
+        minute, at_second = minute + 1, 0
+    at_minute = bisect_left(minutes, minute)
+    if at_minute == len(minutes) or minutes[at_minute] != minute:
+        at_second = 0
+    if at_minute == len(minutes):
+        hour, at_minute = hour + 1, 0
+    at_hour = bisect_left(hours, hour)
+    if at_hour == len(hours):
+        return DAY_S
+    if hours[at_hour] != hour:
+        at_minute = at_second = 0
+    return hours[at_hour] * 3_600 + minutes[at_minute] * 60 + seconds[at_second]

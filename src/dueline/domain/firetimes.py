@@ -50,12 +50,14 @@ class _CronTimes:
     one_time = False
 
     def __init__(self, schedule: Cron) -> None:
-        self._expression = schedule.expression
+        self._expression = schedule.concrete
         self._timezone = schedule.timezone
+        self._dst_gap = schedule.dst_gap
+        self._dst_overlap = schedule.dst_overlap
 
     def next_after(self, at_ms: int) -> int | None:
         # Thousands of jobs share an expression, and an answer depends on the whole second only.
-        return cron.next_second_after(self._expression, self._timezone, at_ms // 1000)
+        return cron.next_second_after(self._expression, self._timezone, self._dst_gap, self._dst_overlap, at_ms // 1000)
 
 
 @lru_cache(maxsize=65_536)

@@ -33,9 +33,9 @@ AT_PAST_MS_MAX = 60_000
 EVERY_MS_MIN = 1_000
 """One second is the finest schedule we promise."""
 EVERY_MS_MAX = 10 * 366 * 86_400_000
-SEARCH_YEARS = 30
+SEARCH_YEARS = 40
 """How far a cron search looks for a match. The rarest real date (29 February on a given weekday) recurs within 28 years, or 40 over
-a skipped leap year; past this a schedule is called never-firing."""
+a skipped leap year such as 2100; past this a schedule is called never-firing. A year field is its own bound."""
 MISFIRE_GRACE_MS = 10_000
 """An occurrence this late is late, not missed: a failover of schedulers must not look like an outage."""
 MISFIRE_WINDOW_MS = 3_600_000

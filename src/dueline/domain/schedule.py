@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from dueline.domain.localtime import DstGap, DstOverlap
+
 
 class At(msgspec.Struct, frozen=True, tag="at"):
     """Once, at an instant."""
@@ -11,11 +13,22 @@ class At(msgspec.Struct, frozen=True, tag="at"):
     at_ms: int
 
 
-class Cron(msgspec.Struct, frozen=True, tag="cron"):
-    """Whenever a cron expression matches the wall clock of a zone."""
+class Cron(msgspec.Struct, frozen=True, tag="cron", omit_defaults=True):
+    """Whenever a cron expression matches the wall clock of a zone.
+
+    `hashed` is the expression with numbers for every `H`, and empty where there was none. Numbers are what is searched for, so that
+    jobs share their answers.
+    """
 
     expression: str
     timezone: str = "UTC"
+    dst_gap: DstGap = DstGap.RUN_AFTER
+    dst_overlap: DstOverlap = DstOverlap.FIRST
+    hashed: str = ""
+
+    @property
+    def concrete(self) -> str:
+        return self.hashed or self.expression
 
 
 class Every(msgspec.Struct, frozen=True, tag="every"):

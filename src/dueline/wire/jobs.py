@@ -126,7 +126,11 @@ def to_definition(
     check_region(asked.region, problems)
     check_tags(asked.tags, problems)
     schedule = to_schedule(
-        asked.schedule, problems, now_ms=now_ms, current=None if current is None else current.schedule
+        asked.schedule,
+        problems,
+        seed=job_id,
+        now_ms=now_ms,
+        current=None if current is None else current.schedule,
     )
     execution = to_execution(
         asked.target, asked.retry, asked.timeout, asked.delivery, problems, payload_bytes_max=payload_bytes_max

@@ -7,16 +7,25 @@ from typing import assert_never
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.cron import check_cron, check_zone
+from dueline.domain.cron import check_cron
 from dueline.domain.durations import format_duration
 from dueline.domain.instants import format_instant
+from dueline.domain.localtime import DstGap, DstOverlap, check_zone
 from dueline.domain.schedule import At, Cron, Every, Schedule
 from dueline.wire.labels import read_duration, read_instant
 from dueline.wire.problems import Problems
 
 _DEFAULT_ZONE = "UTC"
+_DEFAULT_GAP = DstGap.RUN_AFTER
+_DEFAULT_OVERLAP = DstOverlap.FIRST
 _KINDS = ("at", "cron", "every")
-_COMPANIONS = {"allow_past": "at", "timezone": "cron", "start_at": "every"}
+_COMPANIONS = {
+    "allow_past": "at",
+    "timezone": "cron",
+    "dst_gap": "cron",
+    "dst_overlap": "cron",
+    "start_at": "every",
+}
 
 
 class ScheduleForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -26,14 +35,19 @@ class ScheduleForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     allow_past: bool = False
     cron: str | None = None
     timezone: str | None = None
+    dst_gap: DstGap | None = None
+    dst_overlap: DstOverlap | None = None
     every: str | None = None
     start_at: str | None = None
 
 
 def to_schedule(
-    form: ScheduleForm | None, problems: Problems, *, now_ms: int, current: Schedule | None
+    form: ScheduleForm | None, problems: Problems, *, seed: bytes, now_ms: int, current: Schedule | None
 ) -> Schedule | None:
-    """The schedule of a form, for a job that has `current` so far; problems are told as `schedule.…`."""
+    """The schedule of a form, for a job that has `current` so far; problems are told as `schedule.…`.
+
+    The seed is what spreads the jobs that say `H`.
+    """
     if form is None:
         return None
     chosen = [kind for kind in _KINDS if getattr(form, kind) is not None]
@@ -49,7 +63,7 @@ def to_schedule(
     if form.at is not None:
         return _to_at(form.at, problems, allow_past=form.allow_past, now_ms=now_ms, current=current)
     if form.cron is not None:
-        return _to_cron(form.cron, form.timezone or _DEFAULT_ZONE, problems, now_ms=now_ms)
+        return _to_cron(form, form.cron, problems, seed=seed, now_ms=now_ms, current=current)
     return _to_every(form, problems, now_ms=now_ms, current=current)
 
 
@@ -60,7 +74,12 @@ def schedule_form(schedule: Schedule | None) -> ScheduleForm | None:
         case At():
             return ScheduleForm(at=format_instant(schedule.at_ms))
         case Cron():
-            return ScheduleForm(cron=schedule.expression, timezone=schedule.timezone)
+            return ScheduleForm(
+                cron=schedule.expression,
+                timezone=schedule.timezone,
+                dst_gap=None if schedule.dst_gap is _DEFAULT_GAP else schedule.dst_gap,
+                dst_overlap=None if schedule.dst_overlap is _DEFAULT_OVERLAP else schedule.dst_overlap,
+            )
         case Every():
             return ScheduleForm(every=format_duration(schedule.period_ms), start_at=format_instant(schedule.anchor_ms))
         case _:
@@ -80,16 +99,25 @@ def _to_at(
     return schedule
 
 
-def _to_cron(text: str, timezone: str, problems: Problems, *, now_ms: int) -> Schedule | None:
+def _to_cron(
+    form: ScheduleForm, text: str, problems: Problems, *, seed: bytes, now_ms: int, current: Schedule | None
+) -> Schedule | None:
     if len(text) > limits.WHEN_LETTERS_MAX:
         problems.add("schedule.cron", f"is longer than {limits.WHEN_LETTERS_MAX} letters")
         return None
     zone = _DEFAULT_ZONE
     with problems.gathering():
-        check_zone(timezone)
-        zone = timezone
+        zone = check_zone(form.timezone or _DEFAULT_ZONE).key
     with problems.gathering():
-        return Cron(check_cron(text, zone, now_ms=now_ms), zone)
+        return check_cron(
+            text,
+            zone,
+            now_ms=now_ms,
+            seed=seed,
+            dst_gap=form.dst_gap or _DEFAULT_GAP,
+            dst_overlap=form.dst_overlap or _DEFAULT_OVERLAP,
+            current=current if isinstance(current, Cron) else None,
+        )
     return None
 
 

@@ -1,0 +1,78 @@
+"""The zones that are known, and how their days lie in UTC."""
+
+from itertools import pairwise
+
+import pytest
+
+from dueline.domain.errors import InvalidSchedule
+from dueline.domain.localtime import DAY_S, DstGap, DstOverlap, Stretch, check_zone, stretches, wall_day
+from tests.domain.cron_oracle import NIGHTS, night_s
+
+AFTER, SKIP, BEFORE = DstGap
+FIRST, SECOND, BOTH = DstOverlap
+
+
+@pytest.mark.parametrize(
+    "zone", ["UTC", "Europe/Berlin", "America/Argentina/ComodRivadavia", "Etc/GMT+5", "Asia/Kathmandu"]
+)
+def test_a_known_zone_is_taken(zone: str) -> None:
+    assert check_zone(zone).key == zone
+
+
+@pytest.mark.parametrize(
+    "zone",
+    ["", " ", "Europe", "Europe/", "Europe/Atlantis", "Berlin", "../UTC", "/etc/localtime", "Europe/../UTC", "+02:00", "UTC\x00",
+     "UTC\n", "\ud800", "zone.tab", "tzdata.zi", "localtime", "posixrules", "right/Europe/Berlin", "posix/UTC", "x" * 65, "x" * 5_000],
+)  # fmt: skip
+def test_an_unknown_zone_is_refused_by_the_name_of_its_field(zone: str) -> None:
+    with pytest.raises(InvalidSchedule, match="unknown time zone") as refused:
+        check_zone(zone)
+    assert refused.value.problems[0][0] == "schedule.timezone"
+
+
+def test_most_days_are_one_stretch() -> None:
+    midnight_s = night_s("2026-01-01T00:00")
+    day = wall_day("UTC", midnight_s)
+    assert stretches("UTC", day, AFTER, FIRST) == (Stretch(0, DAY_S, midnight_s),)
+    assert stretches("Asia/Kathmandu", day, AFTER, FIRST) == (Stretch(0, DAY_S, midnight_s - 20_700),)
+
+
+@pytest.mark.parametrize("gap", DstGap)
+@pytest.mark.parametrize("night", NIGHTS, ids=" ".join)
+def test_what_a_clock_shows_first_or_second_is_every_second_of_its_day_once(
+    night: tuple[str, str], gap: DstGap
+) -> None:
+    zone, moment = night
+    for day in range(wall_day(zone, night_s(moment)) - 2, wall_day(zone, night_s(moment)) + 3):
+        for overlap in (FIRST, SECOND):
+            parts = sorted(stretches(zone, day, gap, overlap))
+            covered_s = sum(part.until_s - part.from_s for part in parts)
+            assert covered_s == DAY_S if gap is not SKIP else covered_s <= DAY_S
+            assert all(before.until_s <= after.from_s for before, after in pairwise(parts))
+
+
+def test_a_day_that_was_left_out_lies_nowhere_or_at_the_change() -> None:
+    # Samoa went from 29 to 31 December 2011.
+    changed_s = night_s("2011-12-30T10:00")
+    left_out = wall_day("Pacific/Apia", changed_s) - 1
+    assert stretches("Pacific/Apia", left_out, SKIP, FIRST) == ()
+    assert stretches("Pacific/Apia", left_out, AFTER, FIRST) == (Stretch(0, DAY_S, left_out_s(left_out), changed_s),)
+    assert stretches("Pacific/Apia", left_out, BEFORE, FIRST) == (Stretch(0, DAY_S, changed_s - DAY_S),)
+
+
+def left_out_s(day: int) -> int:
+    """Where a collapsed stretch counts from does not matter; it is the wall clock's midnight read as UTC."""
+    return (day - 719_163) * DAY_S
+
+
+@pytest.mark.parametrize("gap", DstGap)
+@pytest.mark.parametrize("overlap", DstOverlap)
+def test_an_hour_that_is_shown_twice_lies_where_the_policy_says(gap: DstGap, overlap: DstOverlap) -> None:
+    changed_s = night_s("2026-10-25T01:00")
+    summer_s, winter_s = night_s("2026-10-24T22:00"), night_s("2026-10-24T23:00")
+    expected = {
+        FIRST: {Stretch(0, 3 * 3_600, summer_s), Stretch(3 * 3_600, DAY_S, winter_s)},
+        SECOND: {Stretch(0, 2 * 3_600, summer_s), Stretch(2 * 3_600, DAY_S, winter_s)},
+        BOTH: {Stretch(0, 3 * 3_600, summer_s), Stretch(2 * 3_600, DAY_S, winter_s)},
+    }
+    assert set(stretches("Europe/Berlin", wall_day("Europe/Berlin", changed_s), gap, overlap)) == expected[overlap]
