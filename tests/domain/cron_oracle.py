@@ -15,6 +15,8 @@ from dueline.domain.localtime import DstGap, DstOverlap
 CHANGES = [
     ("America/New_York", "2026-03-08T07:00"),
     ("America/New_York", "2026-11-01T06:00"),
+    ("America/St_Johns", "2006-04-02T03:31"),
+    ("America/St_Johns", "2006-10-29T02:31"),
     ("Europe/London", "2026-03-29T01:00"),
     ("Europe/London", "2026-10-25T01:00"),
     ("Europe/Berlin", "2026-03-29T01:00"),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from dueline.domain import limits
 from dueline.domain.firetimes import compile_schedule
+from dueline.domain.localtime import DstGap
 from dueline.domain.schedule import At, Cron, Every, Schedule
 
 START_MS = 1_767_225_600_000
@@ -71,3 +72,17 @@ def test_cron_answers_in_whole_seconds_strictly_later_than_any_millisecond(at_ms
 def test_cron_follows_the_zone_of_its_schedule() -> None:
     assert compile_schedule(Cron("0 0 * * *", "Asia/Tokyo")).next_after(START_MS) == START_MS + 15 * 3_600_000
     assert compile_schedule(Cron("0 0 * * *")).next_after(START_MS) == START_MS + 24 * 3_600_000
+
+
+def test_cron_follows_the_policies_and_the_hash_of_its_schedule() -> None:
+    # 2026-03-29 02:30 does not exist in Berlin.
+    before_ms = 1_774_738_800_000
+    found = {
+        gap: compile_schedule(Cron("H 2 * * *", "Europe/Berlin", gap, hashed="30 2 * * *")).next_after(before_ms)
+        for gap in DstGap
+    }
+    assert found == {
+        DstGap.RUN_AFTER: before_ms + 2 * 3_600_000,
+        DstGap.SKIP: before_ms + 25 * 3_600_000 + 1_800_000,
+        DstGap.RUN_BEFORE: before_ms + 5_400_000,
+    }

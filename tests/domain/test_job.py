@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dueline.domain.job import Definition, Delivery, Execution, HttpTarget
+from dueline.domain.localtime import DstGap, DstOverlap
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Misfire, MisfirePolicy
 from dueline.domain.retry import Backoff, RetryPolicy
@@ -85,8 +86,24 @@ def test_an_empty_body_is_not_taken_for_none(body: Any) -> None:
     [
         (At(5), {"type": "at", "at_ms": 5}),
         (Cron("0 0 * * *", "Europe/Berlin"), {"type": "cron", "expression": "0 0 * * *", "timezone": "Europe/Berlin"}),
+        (
+            Cron("H 0 * * *", dst_gap=DstGap.SKIP, dst_overlap=DstOverlap.BOTH, hashed="7 0 * * *"),
+            {
+                "type": "cron",
+                "expression": "H 0 * * *",
+                "dst_gap": "skip",
+                "dst_overlap": "both",
+                "hashed": "7 0 * * *",
+            },
+        ),
         (Every(1_000, 7), {"type": "every", "period_ms": 1_000, "anchor_ms": 7}),
     ],
 )
 def test_a_schedule_says_of_which_kind_it_is(schedule: At | Cron | Every, written: dict[str, Any]) -> None:
     assert msgspec.json.decode(msgspec.json.encode(schedule)) == written
+
+
+def test_a_cron_schedule_of_an_older_release_gets_the_defaults() -> None:
+    row = b'{"type": "cron", "expression": "0 0 * * *", "timezone": "UTC"}'
+    assert msgspec.json.decode(row, type=Cron) == Cron("0 0 * * *")
+    assert Cron("0 0 * * *").concrete == "0 0 * * *"

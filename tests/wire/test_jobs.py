@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dueline.domain.errors import Invalid
 from dueline.domain.ids import JobId, new_job_id
 from dueline.domain.job import Definition, Job
+from dueline.domain.schedule import Cron
 from dueline.domain.states import JobState
 from dueline.wire.jobs import JobInput, job_view, patched, to_definition
 from dueline.wire.problems import Problems
@@ -52,6 +53,8 @@ def job_of(definition: Definition) -> Job:
         {},
         {"schedule": {"at": "2099-01-01T00:00:00.5Z"}},
         {"schedule": {"cron": "@hourly", "timezone": "Asia/Kathmandu"}},
+        {"schedule": {"cron": "H H(0-6) * * MON#2", "dst_gap": "run_before", "dst_overlap": "both"}},
+        {"schedule": {"cron": "0 9 * * *", "dst_gap": "run_after", "dst_overlap": "first"}},
         {"schedule": {"every": "PT1H30M0.25S"}},
         {"retry": {"base": "0s", "backoff": "fixed"}, "misfire": {"policy": "skip"}, "timeout": "250ms"},
     ],
@@ -63,6 +66,15 @@ def test_a_view_can_be_written_again(asked: Any) -> None:
     assert defined(writable) == definition
     problems = Problems()
     assert defined(msgspec.to_builtins(patched(definition, {}, problems)), definition) == definition
+
+
+def test_a_schedule_shows_its_hash_as_it_was_asked_and_its_policies_where_they_are_not_the_default() -> None:
+    asked = {"cron": "H 2 * * *", "timezone": "Europe/Berlin", "dst_gap": "skip"}
+    definition = defined({"target": {"url": "http://x/"}, "schedule": {**asked, "dst_overlap": "first"}})
+    assert decode(encode(job_view(job_of(definition))))["schedule"] == asked
+    assert isinstance(definition.schedule, Cron)
+    assert definition.schedule.concrete.split()[1:] == ["2", "*", "*", "*"]
+    assert definition.schedule.concrete != "H 2 * * *"
 
 
 def refused_fields(asked: Any) -> list[str]:

@@ -65,14 +65,15 @@ def next_second_after(
     found_s: int | None = None
     # The clocks may have been set back over midnight: what the day before left for its second showing lies ahead.
     for day in _matching_days(crontab, wall_day(timezone, at_s) - 1):
-        parts = stretches(timezone, day, dst_gap, dst_overlap)
-        # And forth over midnight: by `run_before` the next day can begin before this one has ended, but never before it began.
-        if found_s is not None and all(found_s <= _begins_s(part) for part in parts):
-            break
-        for part in parts:
+        for part in stretches(timezone, day, dst_gap, dst_overlap):
             first_s = _first_in(crontab, part, at_s)
             if first_s is not None and (found_s is None or first_s < found_s):
                 found_s = first_s
+        # And forth over midnight: by `run_before` the next day can begin before this one has ended.
+        if found_s is not None and all(
+            found_s <= _begins_s(part) for part in stretches(timezone, day + 1, dst_gap, dst_overlap)
+        ):
+            break
     assert found_s is None or found_s > at_s, "time must move on"
     return None if found_s is None else found_s * 1000
 

@@ -229,8 +229,6 @@ def _range(term: _Term, text: str) -> tuple[int, int]:
         if low > high:
             term.refuse("runs backwards")
         return low, high
-    if low > high:
-        low %= 7
     return (low, high) if low <= high else (low, high + 7)
 
 
