@@ -21,6 +21,7 @@ def test_every_option_of_create_reaches_the_job(cli: Command) -> None:
     job = cli(
         *("job", "create", "--url", URL, "--method", "put", "--header", "X-A: b:c", "--header", "X-B:d"),
         *("--body", '{"a": [1]}', "--cron", "0 9 * * 1-5", "--timezone", "Europe/Berlin", "--name", "full"),
+        *("--dst-gap", "skip", "--dst-overlap", "both"),
         *("--queue", "q", "--priority", "9", "--region", "eu", "--tag", "a", "--tag", "b", "--retry-attempts", "3"),
         *("--retry-backoff", "fixed", "--retry-base", "2s", "--retry-cap", "1h", "--timeout", "1m"),
         *("--overlap", "allow", "--misfire", "skip", "--delivery", "at_most_once", "--output", "json"),
@@ -32,7 +33,12 @@ def test_every_option_of_create_reaches_the_job(cli: Command) -> None:
         "headers": {"X-A": "b:c", "X-B": "d"},
         "body": {"a": [1]},
     }
-    assert job["schedule"] == {"cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"}
+    assert job["schedule"] == {
+        "cron": "0 9 * * 1-5",
+        "timezone": "Europe/Berlin",
+        "dst_gap": "skip",
+        "dst_overlap": "both",
+    }
     assert (job["name"], job["queue"], job["priority"], job["region"]) == ("full", "q", 9, "eu")
     assert job["retry"] == {"max_attempts": 3, "backoff": "fixed", "base": "PT2S", "cap": "PT1H", "max_lost": 3}
     assert (job["timeout"], job["overlap"], job["misfire"]["policy"]) == ("PT1M", "allow", "skip")
@@ -62,9 +68,12 @@ def test_options_override_a_file(cli: Command, tmp_path: Path) -> None:
 
 
 def test_a_job_is_edited_by_what_is_given(cli: Command) -> None:
-    job_id = created(cli, "--cron", "* * * * *", "--timezone", "Europe/Berlin", "--tag", "kept")
+    job_id = created(cli, "--cron", "* * * * *", "--timezone", "Europe/Berlin", "--dst-gap", "skip", "--tag", "kept")
     zone = cli("job", "edit", job_id, "--timezone", "UTC", "-o", "json").json
-    assert (zone["schedule"], zone["tags"]) == ({"cron": "* * * * *", "timezone": "UTC"}, ["kept"])
+    assert (zone["schedule"], zone["tags"]) == (
+        {"cron": "* * * * *", "timezone": "UTC", "dst_gap": "skip"},
+        ["kept"],
+    )
     rate = cli("job", "edit", job_id, "--every", "5m", "--if-version", "2", "-o", "json").json
     assert (rate["schedule"]["every"], rate["version"]) == ("PT5M", 3)
     late = cli("job", "edit", job_id, "--priority", "1", "--if-version", "2")

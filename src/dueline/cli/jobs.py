@@ -14,7 +14,7 @@ app = typer.Typer(help="Jobs: create, list, edit, pause, resume, run, delete.", 
 
 JobId = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
 _SCHEDULE_KINDS = ("at", "cron", "every")
-_COMPANIONS = ("timezone", "start_at", "allow_past")
+_COMPANIONS = ("timezone", "dst_gap", "dst_overlap", "start_at", "allow_past")
 
 
 @app.command()
@@ -29,6 +29,8 @@ def create(
     cron: options.Cron = None,
     every: options.Every = None,
     timezone: options.Timezone = None,
+    dst_gap: options.DstGap = None,
+    dst_overlap: options.DstOverlap = None,
     start_at: options.StartAt = None,
     allow_past: options.AllowPast = False,
     name: options.Name = None,
@@ -58,7 +60,15 @@ def create(
     asked = {
         **options.target_of(url, method, header, body),
         **options.schedule_of(
-            at, in_, cron, every, timezone=timezone, start_at=start_at, allow_past=allow_past or None
+            at,
+            in_,
+            cron,
+            every,
+            timezone=timezone,
+            dst_gap=dst_gap,
+            dst_overlap=dst_overlap,
+            start_at=start_at,
+            allow_past=allow_past or None,
         ),
         **options.retry_of(retry_attempts, retry_backoff, retry_base, retry_cap),
         **options.given(name=name, queue=queue, priority=priority, region=region, tags=tag, timeout=timeout),
@@ -132,6 +142,8 @@ def edit(
     cron: options.Cron = None,
     every: options.Every = None,
     timezone: options.Timezone = None,
+    dst_gap: options.DstGap = None,
+    dst_overlap: options.DstOverlap = None,
     start_at: options.StartAt = None,
     allow_past: options.AllowPast = False,
     name: options.Name = None,
@@ -158,7 +170,15 @@ def edit(
       dueline job edit job_01h455vb4pex5vsknk084sn02q --queue reports --if-version 3
     """
     schedule = options.schedule_of(
-        at, in_, cron, every, timezone=timezone, start_at=start_at, allow_past=allow_past or None
+        at,
+        in_,
+        cron,
+        every,
+        timezone=timezone,
+        dst_gap=dst_gap,
+        dst_overlap=dst_overlap,
+        start_at=start_at,
+        allow_past=allow_past or None,
     )
     patch = {
         **options.target_of(url, method, header, body),

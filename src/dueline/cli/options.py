@@ -35,6 +35,14 @@ At = Annotated[str | None, typer.Option("--at", help="Once, at an RFC 3339 time.
 In = Annotated[str | None, typer.Option("--in", help="Once, after a while such as 2s or PT15M.")]
 Cron = Annotated[str | None, typer.Option("--cron", help="By a cron expression; six fields have seconds first.")]
 Every = Annotated[str | None, typer.Option("--every", help="At a fixed rate, such as 15m.")]
+DstGap = Annotated[
+    str | None,
+    typer.Option("--dst-gap", help="A time that --cron names and the clocks jump over: run_after, skip or run_before."),
+]
+DstOverlap = Annotated[
+    str | None,
+    typer.Option("--dst-overlap", help="A time that --cron names and the clocks show twice: first, second or both."),
+]
 Timezone = Annotated[str | None, typer.Option("--timezone", help="The zone of --cron, such as Europe/Berlin.")]
 StartAt = Annotated[str | None, typer.Option("--start-at", help="Where --every is anchored.")]
 AllowPast = Annotated[bool, typer.Option("--allow-past", help="Let --at lie in the past, and run at once.")]
