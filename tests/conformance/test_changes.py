@@ -2,12 +2,12 @@
 
 import pytest
 
+from dueline.domain.changes import JobChange, JobInHand, LiveRun
 from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.job import Job
 from dueline.domain.run import first_token
 from dueline.domain.states import EndReason, JobState, RunState
 from dueline.store.protocol import Store
-from dueline.store.shapes import JobChange, JobInHand, LiveRun
 from tests.support.stores import (
     ALL_SHARDS,
     QUEUE,

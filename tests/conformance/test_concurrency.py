@@ -10,6 +10,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from dueline.domain.changes import JobInHand
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Definition
 from dueline.domain.sharding import shard_of
@@ -17,7 +18,12 @@ from dueline.domain.states import RunState
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.queries import load_queries
-from dueline.store.shapes import Blocked, Claim, Confirmed, JobInHand, Role
+from dueline.store.shapes import (
+    Blocked,
+    Claim,
+    Confirmed,
+    Role,
+)
 from tests.conformance.ear import listening
 from tests.support.postgres import PostgresServer
 from tests.support.stores import (

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from dueline.domain.ids import JobId
-from dueline.domain.job import HttpTarget, Job
+from dueline.domain.job import HttpTarget, Job, JobVersion
 from dueline.domain.overlap import Overlap
 from dueline.domain.schedule import Cron
 from dueline.domain.states import JobState
 from dueline.store.protocol import Store
-from dueline.store.shapes import JobFilter, JobVersion
+from dueline.store.shapes import JobFilter
 from tests.support.stores import START_MS, TENANT, StoreClock, a_definition, a_job, changing, create
 
 

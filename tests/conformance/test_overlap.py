@@ -5,9 +5,10 @@ import asyncio
 from dueline.domain import limits
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Job
+from dueline.domain.run import NewRun
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
-from dueline.store.shapes import Blocked, Claim, NewRun
+from dueline.store.shapes import Blocked, Claim
 from tests.support.stores import (
     QUEUE,
     START_MS,

@@ -64,7 +64,6 @@ async def test_a_run_whose_worker_is_gone_is_a_stray(store: Store) -> None:
             attempt=1,
             lost=0,
             claimed_ms=START_MS,
-            exclusive=True,
             overtime=False,
             spec="{}",
         )

@@ -4,10 +4,9 @@ from collections.abc import Collection
 from typing import cast
 
 from dueline.domain.ids import JobId
-from dueline.domain.job import Definition, Execution, HttpTarget
+from dueline.domain.job import Definition, Execution, HttpTarget, JobVersion
 from dueline.engine.definitions import Definitions, Key
 from dueline.store.protocol import JobStore
-from dueline.store.shapes import JobVersion
 
 A, B, C, D = (JobId(letter.encode() * 16) for letter in "abcd")
 

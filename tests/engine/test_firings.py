@@ -9,14 +9,14 @@ from dueline.domain import limits
 from dueline.domain.fairness import rank
 from dueline.domain.firing import make_run
 from dueline.domain.ids import JobId, new_job_id, occurrence_run_id
-from dueline.domain.job import Definition, Execution, HttpTarget
+from dueline.domain.job import Definition, Execution, HttpTarget, JobVersion
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Misfire, MisfirePolicy
 from dueline.domain.schedule import At, Every, Schedule
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import RunKind
 from dueline.engine.scheduler import make_firing
-from dueline.store.shapes import DuePlan, Firing, JobVersion
+from dueline.store.shapes import DuePlan, Firing
 
 NOW_MS = 1_767_225_600_000
 MINUTE_MS = 60_000

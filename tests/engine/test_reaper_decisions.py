@@ -19,11 +19,11 @@ CLAIMED_MS = NOW_MS - 60_000
 def reclaimed(
     *, attempt: int = 1, lost: int = 0, overtime: bool = False, now_ms: int = NOW_MS, **execution: Any
 ) -> Reclaim:
-    stray = Stray(RunId(b"r" * 16), 7, None, None, BootId("w1"), attempt, lost, CLAIMED_MS, True, overtime, "{}")
+    stray = Stray(RunId(b"r" * 16), 7, None, None, BootId("w1"), attempt, lost, CLAIMED_MS, overtime, "{}")
     decided = decide_reclaim(
         stray, Execution(target=HttpTarget(url="http://t/"), **execution), now_ms=now_ms, chance=0.5
     )
-    assert (decided.run_id, decided.token, decided.exclusive) == (stray.run_id, 7, True)
+    assert (decided.run_id, decided.token) == (stray.run_id, 7)
     assert decided.state in RUN_MOVES["reclaim"][1]
     return decided
 

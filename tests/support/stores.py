@@ -18,10 +18,11 @@ import asyncpg
 import msgspec
 
 from dueline.domain import limits
+from dueline.domain.changes import DecideChange, JobChange, JobInHand
 from dueline.domain.ids import BootId, JobId, RunId, new_job_id, new_run_id, occurrence_run_id
 from dueline.domain.job import Definition, Execution, HttpTarget, Job, Target
 from dueline.domain.overlap import Overlap
-from dueline.domain.run import Attempt, Outcome, OutcomeKind, Run
+from dueline.domain.run import Attempt, NewRun, Outcome, OutcomeKind, Run
 from dueline.domain.schedule import Every
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import RunKind, RunState
@@ -30,15 +31,11 @@ from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.shapes import (
     Claim,
-    DecideChange,
     DuePlan,
     Finish,
     Firing,
-    JobChange,
-    JobInHand,
     NewJob,
     NewNode,
-    NewRun,
     Promoted,
     Reclaim,
     Retry,
@@ -269,7 +266,6 @@ def a_reclaim(claim: Claim | Stray, state: RunState = RunState.READY, *, lost: b
         state=state,
         lost=lost,
         due_ms=fields.get("due_ms"),
-        exclusive=claim.exclusive,
         reason=fields.get("reason"),
         attempt=attempt,
     )

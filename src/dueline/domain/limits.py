@@ -60,7 +60,9 @@ RETRY_AFTER_MS_MAX = 3_600_000
 """The longest wait a target may impose by Retry-After."""
 RETRY_CAP_MS_MAX = 7 * 86_400_000
 RESPONSE_KEPT_BYTES = 64 * 1024
+"""What is stored of a response: enough to see why a target said no, little enough to keep with every run."""
 RESPONSE_READ_BYTES = 1024 * 1024
+"""Where reading stops. Up to here a longer body is read to its end, so that its connection can be used again."""
 ERROR_LETTERS_MAX = 2_000
 
 # Leases.

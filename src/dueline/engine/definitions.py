@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from dueline.domain import limits
 from dueline.domain.ids import JobId
+from dueline.domain.job import JobVersion
 from dueline.store.protocol import JobStore
-from dueline.store.shapes import JobVersion
 
 Key = tuple[JobId, int]
 

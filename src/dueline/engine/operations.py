@@ -12,11 +12,12 @@ from dueline.domain.fairness import rank
 from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
 from dueline.domain.overlap import Overlap
+from dueline.domain.run import NewRun
 from dueline.domain.states import JobState, RunKind
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import Store
-from dueline.store.shapes import NewJob, NewRun
+from dueline.store.shapes import NewJob
 
 _encoder = msgspec.json.Encoder()
 

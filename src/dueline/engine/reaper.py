@@ -81,4 +81,4 @@ def decide_reclaim(stray: Stray, execution: Execution, *, now_ms: int, chance: f
         finished_ms=max(now_ms, stray.claimed_ms),
         outcome=outcome,
     )
-    return Reclaim(stray.run_id, stray.token, state, not stray.overtime, due_ms, stray.exclusive, reason, attempt)
+    return Reclaim(stray.run_id, stray.token, state, not stray.overtime, due_ms, reason, attempt)

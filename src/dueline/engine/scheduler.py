@@ -12,6 +12,7 @@ from dueline.domain import limits
 from dueline.domain.firetimes import compile_schedule
 from dueline.domain.firing import make_runs
 from dueline.domain.ids import job_text
+from dueline.domain.job import JobVersion
 from dueline.domain.planning import plan
 from dueline.domain.run import first_token
 from dueline.engine.definitions import Definitions
@@ -19,7 +20,7 @@ from dueline.engine.membership import Membership
 from dueline.engine.shards import ShardKeeper
 from dueline.runtime.log import get_log
 from dueline.store.protocol import PlanStore
-from dueline.store.shapes import DuePlan, Firing, JobVersion
+from dueline.store.shapes import DuePlan, Firing
 
 log = get_log(__name__)
 

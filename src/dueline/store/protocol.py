@@ -15,24 +15,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
+from dueline.domain.changes import DecideChange
 from dueline.domain.ids import BootId, JobId, RunId
-from dueline.domain.job import Job
-from dueline.domain.run import Run
+from dueline.domain.job import Job, JobVersion
+from dueline.domain.run import NewRun, Run
 from dueline.store.shapes import (
     Blocked,
     Claim,
     Claimed,
     Confirmed,
-    DecideChange,
     DuePlan,
     Finish,
     Firing,
     JobFilter,
-    JobVersion,
     MigrationState,
     NewJob,
     NewNode,
-    NewRun,
     Node,
     Promoted,
     Reclaim,

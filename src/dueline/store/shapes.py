@@ -6,15 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
-from dueline.domain.changes import DecideChange as DecideChange
-from dueline.domain.changes import JobChange as JobChange
-from dueline.domain.changes import JobInHand as JobInHand
-from dueline.domain.changes import LiveRun as LiveRun
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Definition
-from dueline.domain.job import JobVersion as JobVersion
-from dueline.domain.run import Attempt
-from dueline.domain.run import NewRun as NewRun
+from dueline.domain.run import Attempt, NewRun
 from dueline.domain.states import JobState, RunKind, RunState
 
 
@@ -144,7 +138,6 @@ class Stray(msgspec.Struct, frozen=True):
     attempt: int
     lost: int
     claimed_ms: int
-    exclusive: bool
     overtime: bool
     spec: str | None
 
@@ -157,7 +150,6 @@ class Reclaim(msgspec.Struct, frozen=True):
     state: RunState
     lost: bool
     due_ms: int | None
-    exclusive: bool
     reason: str | None
     attempt: Attempt
 

@@ -8,10 +8,11 @@ from threading import Event
 import apsw
 import pytest
 
+from dueline.domain.changes import JobChange, JobInHand
 from dueline.domain.errors import NotFound, StoreUnavailable
 from dueline.domain.ids import BootId, JobId
 from dueline.runtime.clock import ManualClock
-from dueline.store.shapes import JobChange, JobInHand, RunFilter
+from dueline.store.shapes import RunFilter
 from dueline.store.sqlite.session import Session
 from dueline.store.sqlite.store import SqliteStore
 from tests.support.stores import TENANT, a_run, changing, create, enqueue, the_job

@@ -18,9 +18,9 @@ import msgspec
 import pycurl
 import pytest
 
+from dueline.domain.limits import RESPONSE_KEPT_BYTES, RESPONSE_READ_BYTES
 from dueline.worker.executors import http, transfer
 from dueline.worker.executors.http import HttpCall, HttpExecutor, HttpFailure, HttpReply
-from dueline.worker.executors.transfer import BODY_KEPT_BYTES, BODY_READ_BYTES
 from tests.support.target import KEY_AND_CERTIFICATE, Answer, Hit, Reaction, Silence, Target, closed_port, deaf_port
 
 PATIENCE_S = 30.0
@@ -113,7 +113,7 @@ async def test_one_handle_serves_every_shape_of_request_in_any_order(caller: Cal
         for method, body in pair:
             reply = await caller.call(f"{target.url}/echo", method, body)
             received = b"" if method == "HEAD" else body or b""
-            assert (reply.status, reply.body) == (200, received[:BODY_KEPT_BYTES])
+            assert (reply.status, reply.body) == (200, received[:RESPONSE_KEPT_BYTES])
             length = str(len(body or b"")) if method != "HEAD" and (body is not None or method == "POST") else None
             expected.append((method, body or b"", length))
     assert [(hit.method, hit.body, hit.headers.get("content-length")) for hit in target.hits] == expected
@@ -140,14 +140,14 @@ async def test_what_a_response_says(caller: Caller, target: Target, monkeypatch:
 
 
 @pytest.mark.parametrize("extra_bytes", [0, 1])
-@pytest.mark.parametrize("bound_bytes", [BODY_KEPT_BYTES, BODY_READ_BYTES, 10 * BODY_READ_BYTES])
+@pytest.mark.parametrize("bound_bytes", [RESPONSE_KEPT_BYTES, RESPONSE_READ_BYTES, 10 * RESPONSE_READ_BYTES])
 async def test_long_bodies(caller: Caller, target: Target, bound_bytes: int, extra_bytes: int) -> None:
     body_bytes = bound_bytes + extra_bytes
     reply = await caller.call(f"{target.url}/large/{body_bytes}")
-    assert (reply.status, reply.truncated) == (200, body_bytes > BODY_KEPT_BYTES)
-    assert reply.body == b"x" * min(body_bytes, BODY_KEPT_BYTES)
+    assert (reply.status, reply.truncated) == (200, body_bytes > RESPONSE_KEPT_BYTES)
+    assert reply.body == b"x" * min(body_bytes, RESPONSE_KEPT_BYTES)
     assert (await caller.call(f"{target.url}/ok")).body == b"ok"
-    assert target.connections_total == (2 if body_bytes > BODY_READ_BYTES else 1)
+    assert target.connections_total == (2 if body_bytes > RESPONSE_READ_BYTES else 1)
 
 
 URLS_REFUSED = ["", "no url", "ftp://127.0.0.1/", "file:///etc/passwd", "http://u@127.0.0.1/", "http://u:p@127.0.0.1/"]

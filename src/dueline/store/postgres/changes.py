@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncpg
 import msgspec
 
-from dueline.domain.changes import changed_job
+from dueline.domain.changes import DecideChange, JobChange, JobInHand, changed_job
 from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job
@@ -16,7 +16,6 @@ from dueline.store.postgres.database import Connection
 from dueline.store.postgres.part import Part, queries
 from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.records import encode_definition, join_tags, target_type, to_job, to_live_run
-from dueline.store.shapes import DecideChange, JobChange, JobInHand
 
 _SQL = queries("jobs")
 _RUNS = queries("runs")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from dueline.domain.ids import JobId
-from dueline.domain.job import Job
+from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
 from dueline.store.postgres.part import Part, queries
 from dueline.store.records import created_job, decode_definition, encode_definition, join_tags, target_type, to_job
-from dueline.store.shapes import JobFilter, JobVersion, NewJob
+from dueline.store.shapes import JobFilter, NewJob
 
 _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16

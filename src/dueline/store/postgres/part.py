@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dueline.domain.run import NewRun
 from dueline.store.postgres.database import Database
 from dueline.store.postgres.notices import Notices
 from dueline.store.queries import load_queries
 from dueline.store.records import join_tags
-from dueline.store.shapes import NewRun
 
 
 class Part:

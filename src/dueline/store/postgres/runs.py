@@ -9,11 +9,20 @@ import asyncpg
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId, RunId
+from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind
 from dueline.store.postgres.part import Part, queries, run_columns
 from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt
-from dueline.store.shapes import Blocked, Claim, Claimed, Confirmed, Finish, NewRun, Promoted, Retry
+from dueline.store.shapes import (
+    Blocked,
+    Claim,
+    Claimed,
+    Confirmed,
+    Finish,
+    Promoted,
+    Retry,
+)
 
 _SQL = queries("runs")
 

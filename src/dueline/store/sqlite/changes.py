@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 import msgspec
 
-from dueline.domain.changes import changed_job
+from dueline.domain.changes import DecideChange, JobChange, JobInHand, changed_job
 from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job
@@ -13,7 +13,6 @@ from dueline.domain.run import first_token
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import HeldReason, JobState
 from dueline.store.records import encode_definition, target_type, to_job, to_live_run
-from dueline.store.shapes import DecideChange, JobChange, JobInHand
 from dueline.store.sqlite.part import Part, pack, pack_ids, queries, wrap_tags
 from dueline.store.sqlite.places import end_runs, vacate
 from dueline.store.sqlite.runs import enqueue

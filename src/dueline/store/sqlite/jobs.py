@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from dueline.domain.ids import JobId
-from dueline.domain.job import Job
+from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
 from dueline.store.records import created_job, decode_definition, encode_definition, target_type, to_job
-from dueline.store.shapes import JobFilter, JobVersion, NewJob
+from dueline.store.shapes import JobFilter, NewJob
 from dueline.store.sqlite.part import Part, pack, queries, tag_pattern, wrap_tags
 from dueline.store.sqlite.session import Session
 

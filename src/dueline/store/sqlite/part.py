@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from dueline.domain.run import NewRun
 from dueline.store.queries import load_queries
 from dueline.store.records import TAG_SEPARATOR, join_tags
-from dueline.store.shapes import NewRun
 from dueline.store.sqlite.database import Database
 
 _encoder = msgspec.json.Encoder()

@@ -8,8 +8,17 @@ from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId, RunId
+from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind, RunState
-from dueline.store.shapes import Blocked, Claim, Claimed, Confirmed, Finish, NewRun, Promoted, Retry
+from dueline.store.shapes import (
+    Blocked,
+    Claim,
+    Claimed,
+    Confirmed,
+    Finish,
+    Promoted,
+    Retry,
+)
 from dueline.store.sqlite.part import Part, pack, queries, run_row
 from dueline.store.sqlite.places import end_runs, leave_places, vacate
 from dueline.store.sqlite.session import Session

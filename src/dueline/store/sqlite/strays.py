@@ -39,7 +39,7 @@ def _strays(session: Session, grace_ms: int, limit: int) -> list[Stray]:
 
 
 def _to_stray(row: Any) -> Stray:
-    fields = (*row[:8], bool(row[8]), bool(row[9]), row[10])
+    fields = (*row[:8], bool(row[8]), row[9])
     return Stray(*fields)
 
 

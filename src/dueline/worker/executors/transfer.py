@@ -14,11 +14,7 @@ from typing import Any
 import msgspec
 import pycurl
 
-BODY_KEPT_BYTES = 64 * 1024
-"""What a reply carries: enough to see why a target said no, little enough to store with every run."""
-
-BODY_READ_BYTES = 1024 * 1024
-"""Where reading stops. Up to here a longer body is read to its end, so that its connection can be used again."""
+from dueline.domain import limits
 
 REQUEST_BODY_HELD_BYTES = 64 * 1024
 """An idle handle lets go of a request body larger than this."""
@@ -300,9 +296,9 @@ class Transfer:
     def _on_body(self, chunk: bytes) -> int | None:
         had_bytes = self._body_bytes
         self._body_bytes = had_bytes + len(chunk)
-        if had_bytes < BODY_KEPT_BYTES:
-            self._body += chunk[: BODY_KEPT_BYTES - had_bytes]
-        return None if self._body_bytes <= BODY_READ_BYTES else 0
+        if had_bytes < limits.RESPONSE_KEPT_BYTES:
+            self._body += chunk[: limits.RESPONSE_KEPT_BYTES - had_bytes]
+        return None if self._body_bytes <= limits.RESPONSE_READ_BYTES else 0
 
     def _on_open_socket(self, _purpose: int, address: Any) -> int:
         family, kind, protocol, place = address
@@ -340,8 +336,8 @@ class Transfer:
             self._connections.learn(self._connection, self._getinfo(pycurl.ACTIVESOCKET))
         if call.body is not None and len(call.body) > REQUEST_BODY_HELD_BYTES:
             self._setopt(pycurl.POSTFIELDS, b"")
-        truncated = self._body_bytes > BODY_KEPT_BYTES
-        if code == pycurl.E_OK or self._body_bytes > BODY_READ_BYTES:
+        truncated = self._body_bytes > limits.RESPONSE_KEPT_BYTES
+        if code == pycurl.E_OK or self._body_bytes > limits.RESPONSE_READ_BYTES:
             status: int = self._getinfo(pycurl.RESPONSE_CODE)
             wait_s = self._getinfo(pycurl.RETRY_AFTER) if status >= 300 else 0
             retry_after = str(wait_s) if wait_s else None

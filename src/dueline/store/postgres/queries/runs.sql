@@ -270,7 +270,7 @@ RETURNING r.queue;
 -- name: strays
 -- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
 SELECT
-    r.id, r.token, r.job_id, r.version, r.worker, r.attempt, r.lost, r.claimed_ms, r.exclusive,
+    r.id, r.token, r.job_id, r.version, r.worker, r.attempt, r.lost, r.claimed_ms,
     EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec
 FROM dueline.runs AS r
 WHERE
