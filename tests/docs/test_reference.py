@@ -13,10 +13,17 @@ from dueline import config
 from dueline.api.app import ROUTES
 from dueline.api.routes import ApiRoute
 from dueline.cli.main import app
+from dueline.wire.audits import AuditView, LateView
+from dueline.wire.backfills import BackfillInput, BackfillItem, BackfillView
+from dueline.wire.calendars import CalendarInput, CalendarView
+from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
 from dueline.wire.jobs import JobInput, JobView
+from dueline.wire.occurrences import MoveInput, OccurrenceView
 from dueline.wire.policies import MisfireForm, RetryForm
+from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewView
+from dueline.wire.recoveries import JobRecoveryView, RecoveryInput, RecoveryView
 from dueline.wire.runs import AdhocInput, AttemptView, RunView
-from dueline.wire.schedules import ScheduleForm
+from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.targets import HttpTargetForm
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -25,7 +32,12 @@ CLI = (REFERENCE / "cli.md").read_text()
 SETTINGS = (REFERENCE / "settings.md").read_text()
 
 ROOT_OPTIONS = {"--version", "--install-completion", "--show-completion"}
-FORMS = [JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, HttpTargetForm, AdhocInput, RunView, AttemptView]
+FORMS = [
+    *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm),
+    *(AdhocInput, RunView, AttemptView, OccurrenceView, MoveInput, BackfillInput, BackfillView, BackfillItem),
+    *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
+    *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
+]
 
 
 def sections(text: str) -> dict[str, str]:

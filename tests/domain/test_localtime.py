@@ -5,7 +5,18 @@ from itertools import pairwise
 import pytest
 
 from dueline.domain.errors import InvalidSchedule
-from dueline.domain.localtime import DAY_S, DstGap, DstOverlap, Stretch, check_zone, stretches, wall_day
+from dueline.domain.localtime import (
+    DAY_S,
+    DstGap,
+    DstOverlap,
+    Stretch,
+    check_zone,
+    instants_of,
+    start_of,
+    stretches,
+    wall_day,
+    wall_time,
+)
 from tests.domain.cron_oracle import NIGHTS, night_s
 
 AFTER, SKIP, BEFORE = DstGap
@@ -76,3 +87,38 @@ def test_an_hour_that_is_shown_twice_lies_where_the_policy_says(gap: DstGap, ove
         BOTH: {Stretch(0, 3 * 3_600, summer_s), Stretch(2 * 3_600, DAY_S, winter_s)},
     }
     assert set(stretches("Europe/Berlin", wall_day("Europe/Berlin", changed_s), gap, overlap)) == expected[overlap]
+
+
+def test_the_wall_clock_shows_a_day_and_a_second_of_it() -> None:
+    day = wall_day("UTC", night_s("2026-10-25T00:30"))
+    assert wall_time("UTC", night_s("2026-10-25T00:30")) == (day, 1_800)
+    assert wall_time("Europe/Berlin", night_s("2026-10-25T00:30")) == (day, 9_000)
+    assert wall_time("Europe/Berlin", night_s("2026-10-25T01:30")) == (day, 9_000)
+    assert wall_time("Asia/Tokyo", night_s("2026-10-25T15:00")) == (day + 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("zone", "moment", "second", "gap", "overlap", "expected"),
+    [
+        ("Europe/Berlin", "2026-06-01T12:00", 9_000, AFTER, FIRST, ["2026-06-01T00:30"]),
+        ("Europe/Berlin", "2026-03-29T12:00", 9_000, AFTER, FIRST, ["2026-03-29T01:00"]),
+        ("Europe/Berlin", "2026-03-29T12:00", 9_000, BEFORE, FIRST, ["2026-03-29T00:30"]),
+        ("Europe/Berlin", "2026-03-29T12:00", 9_000, SKIP, FIRST, []),
+        ("Europe/Berlin", "2026-10-25T12:00", 9_000, AFTER, FIRST, ["2026-10-25T00:30"]),
+        ("Europe/Berlin", "2026-10-25T12:00", 9_000, AFTER, SECOND, ["2026-10-25T01:30"]),
+        ("Europe/Berlin", "2026-10-25T12:00", 9_000, AFTER, BOTH, ["2026-10-25T00:30", "2026-10-25T01:30"]),
+    ],
+)
+def test_a_second_of_a_day_is_one_instant_or_what_the_policies_say(
+    zone: str, moment: str, second: int, gap: DstGap, overlap: DstOverlap, expected: list[str]
+) -> None:
+    day = wall_day(zone, night_s(moment))
+    assert instants_of(zone, day, second, gap, overlap) == tuple(map(night_s, expected))
+
+
+def test_a_start_is_the_first_showing_or_the_second_and_never_in_a_gap() -> None:
+    twice, jumped = (wall_day("UTC", night_s(moment)) for moment in ("2026-10-25T00:00", "2026-03-29T00:00"))
+    for overlap, expected in ((FIRST, "2026-10-25T00:30"), (SECOND, "2026-10-25T01:30"), (BOTH, "2026-10-25T00:30")):
+        assert start_of("Europe/Berlin", twice, 9_000, overlap, field="start") == night_s(expected)
+    with pytest.raises(InvalidSchedule, match="start: the start is a time that the clocks of Europe/Berlin jump over"):
+        start_of("Europe/Berlin", jumped, 9_000, FIRST, field="start")

@@ -39,7 +39,11 @@ def check_cron(
     concrete, _ = read(text if expression.lstrip().startswith("@") else expression, seed)
     check_zone(timezone)
     schedule = Cron(
-        text, timezone, dst_gap=dst_gap, dst_overlap=dst_overlap, hashed=concrete if concrete != text.upper() else ""
+        text,
+        timezone=timezone,
+        dst_gap=dst_gap,
+        dst_overlap=dst_overlap,
+        hashed=concrete if concrete != text.upper() else "",
     )
     if schedule == current:
         return schedule

@@ -36,6 +36,32 @@ EVERY_MS_MAX = 10 * 366 * 86_400_000
 SEARCH_YEARS = 40
 """How far a cron search looks for a match. The rarest real date (29 February on a given weekday) recurs within 28 years, or 40 over
 a skipped leap year such as 2100; past this a schedule is called never-firing. A year field is its own bound."""
+REPEAT_YEARS_MAX = 100
+"""The longest period of a repeating interval: a longer one outlives every system that could keep it."""
+REPEAT_TIMES_MAX = 1_000_000_000
+"""Occurrences of a repeating interval. They are computed, never counted: this is the most that one can mean."""
+RULE_LETTERS_MAX = 32 * 1024
+"""A recurrence rule with its start and its excluded dates: the longest rule, and as many dates as are taken."""
+RULE_EXCLUDED_MAX = 1_000
+"""Excluded dates of one rule. They are stored with the job and read whenever it is; more belong in a calendar."""
+RULE_COUNT_MAX = 100_000
+"""The highest COUNT of a rule. What has passed is counted once by each process, and so many in less than a second."""
+RULE_INTERVAL_MAX = 1_000_000_000
+"""The highest INTERVAL of a rule: 31 years of seconds, and more than the calendar has of anything longer."""
+RULE_STEPS_MAX = 20_000
+"""Periods of a rule that one search looks into: every year there is, or 54 years of days. Then the rule is called never-firing."""
+RULE_TRIES_MAX = 100_000
+"""Times of day that one search of a rule by the hour or finer compares with its interval. What meets at all does within 86,400."""
+CALENDAR_DATES_MAX = 5_000
+"""Dates and ranges of one calendar: some decades of every holiday. They are held in memory by every process that plans."""
+CALENDAR_LETTERS_MAX = 1024 * 1024
+"""An iCalendar file. Feeds of holidays have some hundred KiB; a personal calendar of years is not what this is for."""
+CALENDAR_YEARS_AHEAD = 20
+"""How far a recurring event of an iCalendar file is written out into days: long past the next time the file is read."""
+CALENDAR_EVENTS_MAX = 20_000
+"""Occurrences of all events of an iCalendar file: twenty years of days more than twice, in less than a second."""
+EXCLUDED_DAYS_MAX = 366
+"""How many days in a row may be excluded before an occurrence that would move to a free day is left out instead."""
 MISFIRE_GRACE_MS = 10_000
 """An occurrence this late is late, not missed: a failover of schedulers must not look like an outage."""
 MISFIRE_WINDOW_MS = 3_600_000
@@ -43,6 +69,31 @@ MISFIRE_CAP = 100
 MISFIRE_CAP_MAX = 1_000
 OCCURRENCES_PER_PASS_MAX = 100
 """On-time occurrences of one job planned in one pass; the rest follow in the next pass."""
+MISSED_SEARCHED_MIN = 64
+"""Occurrences looked at beyond twice those asked for, when the latest of many missed ones are searched."""
+SKIPS_SEARCHED_MAX = 2_000
+"""Occurrences in a row that calendars or people took out: past these a schedule is taken to have ended. There may be a thousand changed
+ones; the rest are a thousand blocks of excluded days, at about 70 µs each."""
+EXCLUDED_MOVED_MAX = 1_000
+"""Occurrences that are moved off one block of excluded days. Denser schedules fire on the free days anyway."""
+CHANGED_MAX = 1_000
+"""Single occurrences of one schedule that are left out or moved; those long past make room."""
+RECOVERY_RATE_DEFAULT = 100.0
+"""Missed runs a second that one scheduler lets start after an outage: a target that just came back is not flooded."""
+JITTER_MS_MAX = 24 * 3_600_000
+MAX_RUNS_MAX = 1_000_000_000
+CALENDARS_PER_SCHEDULE_MAX = 10
+BACKFILL_RUNS_DEFAULT = 100
+BACKFILL_RUNS_MAX = 10_000
+"""Runs of one backfill: as many as one bulk call writes."""
+BACKFILL_RATE_MAX = 1_000.0
+OCCURRENCES_SEARCHED_MAX = 100_000
+"""Occurrences looked at in one question about the past or the future of a job: about a second."""
+LATE_MS = 5_000
+"""A run that started this long after it was due is told to be late: the promise is five seconds for all."""
+FORECAST_JOBS_MAX = 200_000
+FORECAST_HOURS_MAX = 168
+RECOVERY_JOBS_SHOWN = 100
 
 # Execution.
 TIMEOUT_MS_DEFAULT = 30_000
@@ -101,6 +152,8 @@ ROSTER_S = 1.0
 SWEEP_S = 2.0
 DEFINITIONS_KEPT = 20_000
 """Job versions a process keeps in memory, least recently used first out, at about 2 KB each. Jobs that fire every second should fit."""
+STALE_BATCH = 200
+"""Plans looked at again in one pass, each in a transaction of its own: a new calendar must not hold up the firing."""
 HISTORY_DAYS_AHEAD = 3
 SLOTS_DEFAULT = 1_000
 """Runs a worker holds or executes at a time. HTTP calls are cheap to wait for."""

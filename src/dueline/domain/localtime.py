@@ -5,17 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from functools import lru_cache
+from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
+
+import tzdata  # type: ignore[import-untyped]  # it is data, and has no types
 
 from dueline.domain.errors import InvalidSchedule
 
 DAY_S = 86_400
+_EDITION = files("tzdata").joinpath("zoneinfo")
 EPOCH_DAY = datetime(1970, 1, 1).toordinal()
-_ZONE_LETTERS_MAX = 64
-_NO_ZONES = ("localtime", "posixrules", "posix/", "right/")
-"""Files that systems keep beside the zones: each machine has its own, or they count leap seconds."""
 _OFFSET_S_MAX = 16 * 3_600
 """No zone ever was further from UTC: Manila had 15:56 until it changed sides."""
 _PROBE_S = 4 * 3_600
@@ -58,20 +59,64 @@ class Segment(NamedTuple):
     offset_s: int
 
 
+def tzdata_version() -> str:
+    """Which edition of the zones counts: `2026b`. Later ones sort behind earlier ones."""
+    return str(tzdata.IANA_VERSION)
+
+
 def check_zone(name: str) -> ZoneInfo:
-    try:
-        if not name or len(name) > _ZONE_LETTERS_MAX or not name.isprintable() or name.startswith(_NO_ZONES):
-            raise ValueError
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+    if name not in _zone_names():
         raise InvalidSchedule(
-            "schedule.timezone", f"unknown time zone {name!r}: use an IANA name such as Europe/Berlin"
-        ) from None
+            "schedule.timezone", f"unknown time zone {name[:64]!r}: use an IANA name such as Europe/Berlin"
+        )
+    return zone_of(name)
+
+
+@lru_cache(maxsize=1_024)
+def zone_of(name: str) -> ZoneInfo:
+    """A zone as the edition that we ship has it: the same on every machine, whatever its system has, and known by its name."""
+    with _EDITION.joinpath(*name.split("/")).open("rb") as rules:
+        return ZoneInfo.from_file(rules, key=name)
+
+
+@lru_cache(maxsize=1)
+def _zone_names() -> frozenset[str]:
+    return frozenset(files("tzdata").joinpath("zones").read_text().split())
 
 
 def wall_day(zone_name: str, at_s: int) -> int:
     """The day, as an ordinal, that the wall clock shows at an instant."""
-    return (at_s + _offset_s(_zone(zone_name), at_s)) // DAY_S + EPOCH_DAY
+    return wall_time(zone_name, at_s)[0]
+
+
+def wall_time(zone_name: str, at_s: int) -> tuple[int, int]:
+    """The day, as an ordinal, and the second of that day that the wall clock shows at an instant."""
+    day, second = divmod(at_s + _offset_s(_zone(zone_name), at_s), DAY_S)
+    return day + EPOCH_DAY, second
+
+
+def instants_of(zone_name: str, day: int, second: int, gap: DstGap, overlap: DstOverlap) -> tuple[int, ...]:
+    """The seconds of UTC, ascending, that a second of a wall clock's day is: mostly one; none or two where the policies say so."""
+    found = {
+        part.midnight_s + second if part.at_s is None else part.at_s
+        for part in stretches(zone_name, day, gap, overlap)
+        if part.from_s <= second < part.until_s
+    }
+    return tuple(sorted(found))
+
+
+def start_of(zone_name: str, day: int, second: int, overlap: DstOverlap, *, field: str) -> int:
+    """The second of UTC at which a schedule starts that was given on the wall clock. Of a time shown twice it is the first, unless the
+    second is asked for.
+
+    A time that the clocks jump over is refused: the schedule would ever after keep a time of day that nobody wrote.
+    """
+    found = instants_of(zone_name, day, second, DstGap.SKIP, overlap)
+    if not found:
+        raise InvalidSchedule(
+            field, f"the start is a time that the clocks of {zone_name} jump over: use one that they show"
+        )
+    return found[0]
 
 
 @lru_cache(maxsize=16_384)
@@ -131,7 +176,7 @@ def _change_s(zone: tzinfo, before_s: int, after_s: int) -> int:
 
 
 def _zone(name: str) -> tzinfo:
-    return UTC if name == "UTC" else ZoneInfo(name)
+    return UTC if name == "UTC" else zone_of(name)
 
 
 def _offset_s(zone: tzinfo, at_s: int) -> int:

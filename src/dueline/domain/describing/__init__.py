@@ -1,0 +1,1 @@
+"""Schedules told in a sentence: `sentences` tells them, the others are its words."""

@@ -1,0 +1,1 @@
+"""Schedules in plain English: `phrases` reads them, the others are its grammar."""
