@@ -46,7 +46,7 @@ def paused_job(policy: MisfirePolicy = FIRE_ONCE, *, next_ms: int | None = NOW_M
 def test_pausing_keeps_the_plan_where_it_is_and_the_note() -> None:
     for next_ms in (NOW_MS - HOUR_MS, NOW_MS, NOW_MS + MINUTE_MS):
         change = pause(in_hand(a_job(next_ms=next_ms)), note="maintenance")
-        assert (change.state, change.next_ms, change.pause_note) == (JobState.PAUSED, next_ms, "maintenance")
+        assert (change.state, change.position.next_ms, change.pause_note) == (JobState.PAUSED, next_ms, "maintenance")
         assert change.definition == a_definition()
 
 
@@ -67,19 +67,19 @@ def test_what_waits_is_held_whatever_it_waits_for() -> None:
 def test_a_run_planned_ahead_is_taken_back_also_from_a_worker(state: RunState) -> None:
     planned = a_run(AHEAD_MS, state, attempt=int(state is RunState.RUNNING))
     change = pause(in_hand(a_job(next_ms=AHEAD_MS + MINUTE_MS), planned), note=None)
-    assert (change.unplan, change.hold, change.next_ms) == (ids(planned), (), AHEAD_MS)
+    assert (change.unplan, change.hold, change.position.next_ms) == (ids(planned), (), AHEAD_MS)
 
 
 def test_a_one_time_job_can_be_paused_in_its_last_second() -> None:
     job = a_job(state=JobState.FINISHED, next_ms=None, definition=a_definition(At(AHEAD_MS)))
     change = pause(in_hand(job, a_run(AHEAD_MS)), note=None)
-    assert (change.state, change.next_ms) == (JobState.PAUSED, AHEAD_MS)
+    assert (change.state, change.position.next_ms) == (JobState.PAUSED, AHEAD_MS)
 
 
 def test_pausing_again_changes_the_note_alone() -> None:
     hand = in_hand(paused_job(), paused_run(NOW_MS - MINUTE_MS))
     change = pause(hand, note="longer")
-    assert (change.state, change.next_ms, change.pause_note) == (JobState.PAUSED, hand.job.next_ms, "longer")
+    assert (change.state, change.position.next_ms, change.pause_note) == (JobState.PAUSED, hand.job.next_ms, "longer")
     assert (change.unplan, change.hold, change.free, change.cancel) == ((), (), (), ())
 
 
@@ -99,7 +99,7 @@ def test_resuming_frees_what_was_held_and_forgets_the_note() -> None:
         paused_run(NOW_MS - GRACE_MS),
     ]
     change = resume(in_hand(paused_job(), *held))
-    assert (change.state, change.next_ms, change.pause_note) == (JobState.ACTIVE, NOW_MS + MINUTE_MS, None)
+    assert (change.state, change.position.next_ms, change.pause_note) == (JobState.ACTIVE, NOW_MS + MINUTE_MS, None)
     assert (set(change.free), change.cancel) == (set(ids(*held)), ())
 
 
@@ -112,7 +112,7 @@ def test_resuming_leaves_runs_that_wait_for_something_else() -> None:
 def test_resuming_again_changes_nothing() -> None:
     job = a_job(next_ms=NOW_MS + 5)
     change = resume(in_hand(job, a_run(NOW_MS)))
-    assert change == JobChange(state=JobState.ACTIVE, definition=job.definition, next_ms=NOW_MS + 5)
+    assert change == JobChange(state=JobState.ACTIVE, definition=job.definition, position=job.position)
 
 
 def decided(
@@ -250,7 +250,7 @@ def test_no_occurrence_is_lost_or_doubled_by_a_change(hand: JobInHand) -> None:
     for change in (pause(hand, note=None), edit(hand, hand.job.definition)):
         unplanned = [run.scheduled_ms for run in hand.runs if run.id in change.unplan]
         # What was taken back is planned again, and nothing that stays is.
-        assert change.next_ms == min([hand.job.next_ms, *unplanned])
+        assert change.position.next_ms == min([hand.job.next_ms, *unplanned])
         assert all(at_ms > hand.now_ms for at_ms in unplanned)
 
 

@@ -12,7 +12,7 @@ from dueline.domain.localtime import DstGap, DstOverlap
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Misfire, MisfirePolicy
 from dueline.domain.retry import Backoff, RetryPolicy
-from dueline.domain.schedule import At, Cron, Every
+from dueline.domain.schedule import After, At, ChangedOccurrence, Cron, Every, OnExcluded, Repeat, Rule, Schedule
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 numbers = st.integers(0, 2**53)
@@ -35,7 +35,26 @@ retries = st.builds(
     max_lost=numbers,
 )
 executions = st.builds(Execution, target=targets, retry=retries, timeout_ms=numbers, delivery=st.sampled_from(Delivery))
-schedules = st.none() | st.builds(At, numbers) | st.builds(Cron, texts, texts) | st.builds(Every, numbers, numbers)
+shapes: dict[str, Any] = {
+    "timezone": texts,
+    "start_ms": st.none() | numbers,
+    "end_ms": st.none() | numbers,
+    "max_runs": st.none() | numbers,
+    "jitter_ms": numbers,
+    "calendars": st.lists(texts, max_size=2).map(tuple),
+    "on_excluded": st.sampled_from(OnExcluded),
+    "changed": st.lists(st.builds(ChangedOccurrence, numbers, st.none() | numbers), max_size=2).map(tuple),
+}
+clock_changes: dict[str, Any] = {"dst_gap": st.sampled_from(DstGap), "dst_overlap": st.sampled_from(DstOverlap)}
+schedules = st.one_of(
+    st.none(),
+    st.builds(At, numbers, **shapes),
+    st.builds(Cron, texts, hashed=texts, **clock_changes, **shapes),
+    st.builds(Every, numbers, numbers, **shapes),
+    st.builds(After, numbers, numbers, **shapes),
+    st.builds(Repeat, numbers, numbers, numbers, numbers, st.none() | numbers, **clock_changes, **shapes),
+    st.builds(Rule, texts, numbers, st.lists(numbers, max_size=2).map(tuple), **clock_changes, **shapes),
+)
 definitions = st.builds(
     Definition,
     name=texts,
@@ -85,7 +104,10 @@ def test_an_empty_body_is_not_taken_for_none(body: Any) -> None:
     ("schedule", "written"),
     [
         (At(5), {"type": "at", "at_ms": 5}),
-        (Cron("0 0 * * *", "Europe/Berlin"), {"type": "cron", "expression": "0 0 * * *", "timezone": "Europe/Berlin"}),
+        (
+            Cron("0 0 * * *", timezone="Europe/Berlin"),
+            {"type": "cron", "expression": "0 0 * * *", "timezone": "Europe/Berlin"},
+        ),
         (
             Cron("H 0 * * *", dst_gap=DstGap.SKIP, dst_overlap=DstOverlap.BOTH, hashed="7 0 * * *"),
             {
@@ -97,9 +119,33 @@ def test_an_empty_body_is_not_taken_for_none(body: Any) -> None:
             },
         ),
         (Every(1_000, 7), {"type": "every", "period_ms": 1_000, "anchor_ms": 7}),
+        (After(1_000, 7), {"type": "after", "delay_ms": 1_000, "first_ms": 7}),
+        (Repeat(7, months=1, times=3), {"type": "repeat", "anchor_ms": 7, "months": 1, "times": 3}),
+        (Rule("FREQ=DAILY", 7), {"type": "rrule", "rule": "FREQ=DAILY", "anchor_ms": 7}),
+        (
+            At(
+                5,
+                end_ms=9,
+                max_runs=2,
+                jitter_ms=3,
+                calendars=("holidays",),
+                on_excluded=OnExcluded.AFTER,
+                changed=(ChangedOccurrence(5), ChangedOccurrence(6, 8)),
+            ),
+            {
+                "type": "at",
+                "at_ms": 5,
+                "end_ms": 9,
+                "max_runs": 2,
+                "jitter_ms": 3,
+                "calendars": ["holidays"],
+                "on_excluded": "after",
+                "changed": [[5, None], [6, 8]],
+            },
+        ),
     ],
 )
-def test_a_schedule_says_of_which_kind_it_is(schedule: At | Cron | Every, written: dict[str, Any]) -> None:
+def test_a_schedule_says_of_which_kind_it_is(schedule: Schedule, written: dict[str, Any]) -> None:
     assert msgspec.json.decode(msgspec.json.encode(schedule)) == written
 
 

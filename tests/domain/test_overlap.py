@@ -5,6 +5,7 @@ import pytest
 from dueline.domain.overlap import Overlap, OverlapVerdict, decide
 
 START, HOLD, SKIP = OverlapVerdict.START, OverlapVerdict.HOLD, OverlapVerdict.SKIP
+DISPLACE = OverlapVerdict.DISPLACE
 
 WHILE_OCCUPIED = [
     (Overlap.SKIP, 0, SKIP),
@@ -14,6 +15,9 @@ WHILE_OCCUPIED = [
     (Overlap.QUEUE_ONE, 2, SKIP),
     (Overlap.QUEUE_ALL, 0, HOLD),
     (Overlap.QUEUE_ALL, 1_000, HOLD),
+    (Overlap.CANCEL_PREVIOUS, 0, DISPLACE),
+    (Overlap.CANCEL_PREVIOUS, 1, DISPLACE),
+    (Overlap.CANCEL_PREVIOUS, 1_000, DISPLACE),
     (Overlap.ALLOW, 0, START),
     (Overlap.ALLOW, 1_000, START),
 ]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from dueline.domain import limits
 from dueline.domain.firetimes import FireTimes, compile_schedule
+from dueline.domain.ledger import SkipReason, Unfired, Verdict
 from dueline.domain.planning import Misfire, MisfirePolicy, Plan, latest_occurrences, plan
 from dueline.domain.schedule import At, Cron, Every
 
@@ -18,7 +19,8 @@ AHEAD_MS = limits.AHEAD_MS
 class Listed:
     """Occurrences from a list, and a count of the questions asked."""
 
-    one_time = False
+    single = follows = marked = False
+    end_ms = None
 
     def __init__(self, *at_ms: int) -> None:
         self._at_ms = sorted(at_ms)
@@ -28,18 +30,30 @@ class Listed:
         self.asked += 1
         return next((moment for moment in self._at_ms if moment > at_ms), None)
 
+    next_fire_after = next_after
+
+    def skip_reason(self, _at_ms: int) -> SkipReason | None:
+        return None
+
 
 class Counted:
     """The occurrences of another, and a count of the questions asked."""
 
     def __init__(self, times: FireTimes) -> None:
         self._times = times
-        self.one_time = times.one_time
+        self.single, self.follows, self.marked, self.end_ms = times.single, times.follows, times.marked, times.end_ms
         self.asked = 0
 
     def next_after(self, at_ms: int) -> int | None:
         self.asked += 1
         return self._times.next_after(at_ms)
+
+    def next_fire_after(self, at_ms: int) -> int | None:
+        self.asked += 1
+        return self._times.next_fire_after(at_ms)
+
+    def skip_reason(self, at_ms: int) -> SkipReason | None:
+        return self._times.skip_reason(at_ms)
 
 
 def every(period_ms: int, anchor_ms: int = NOW_MS) -> FireTimes:
@@ -50,14 +64,19 @@ def plan_now(times: FireTimes, next_ms: int, misfire: Misfire | None = None) -> 
     return plan(times, misfire or Misfire(), next_ms=next_ms, now_ms=NOW_MS, until_ms=NOW_MS + AHEAD_MS)
 
 
+def then(missed_ms: tuple[int, ...], on_time_ms: tuple[int, ...], next_ms: int | None, *unfired: Unfired) -> Plan:
+    """A plan of a schedule of which everything fires."""
+    return Plan(missed_ms, on_time_ms, next_ms, next_ms, unfired)
+
+
 def test_an_occurrence_is_planned_up_to_the_end_of_the_look_ahead() -> None:
     for due_ms in (NOW_MS, NOW_MS + AHEAD_MS):
-        assert plan_now(Listed(due_ms, NOW_MS + HOUR_MS), due_ms) == Plan((), (due_ms,), NOW_MS + HOUR_MS)
-    assert plan_now(Listed(NOW_MS + AHEAD_MS + 1), NOW_MS + AHEAD_MS + 1) == Plan((), (), NOW_MS + AHEAD_MS + 1)
+        assert plan_now(Listed(due_ms, NOW_MS + HOUR_MS), due_ms) == then((), (due_ms,), NOW_MS + HOUR_MS)
+    assert plan_now(Listed(NOW_MS + AHEAD_MS + 1), NOW_MS + AHEAD_MS + 1) == then((), (), NOW_MS + AHEAD_MS + 1)
 
 
 def test_everything_due_is_planned_in_one_pass() -> None:
-    assert plan_now(every(1_000), NOW_MS - 3_000) == Plan(
+    assert plan_now(every(1_000), NOW_MS - 3_000) == then(
         (), tuple(range(NOW_MS - 3_000, NOW_MS + 1_001, 1_000)), NOW_MS + 2_000
     )
 
@@ -72,19 +91,20 @@ def test_a_pass_is_bounded_and_the_next_one_goes_on_where_it_ended() -> None:
 
 
 def test_an_exhausted_schedule_has_no_next() -> None:
-    assert plan_now(Listed(NOW_MS), NOW_MS) == Plan((), (NOW_MS,), None)
+    assert plan_now(Listed(NOW_MS), NOW_MS) == then((), (NOW_MS,), None)
 
 
 @pytest.mark.parametrize("policy", MisfirePolicy)
 def test_up_to_the_grace_an_occurrence_is_late_and_not_missed(policy: MisfirePolicy) -> None:
     late_ms = NOW_MS - GRACE_MS
-    assert plan_now(Listed(late_ms), late_ms, Misfire(policy=policy)) == Plan((), (late_ms,), None)
+    assert plan_now(Listed(late_ms), late_ms, Misfire(policy=policy)) == then((), (late_ms,), None)
 
 
 def test_one_millisecond_past_the_grace_it_is_missed() -> None:
     missed_ms = NOW_MS - GRACE_MS - 1
-    assert plan_now(Listed(missed_ms), missed_ms) == Plan((missed_ms,), (), None)
-    assert plan_now(Listed(missed_ms), missed_ms, Misfire(policy=MisfirePolicy.SKIP)) == Plan((), (), None)
+    told = Unfired(missed_ms, missed_ms, Verdict.SKIPPED, SkipReason.MISFIRE)
+    assert plan_now(Listed(missed_ms), missed_ms) == then((missed_ms,), (), None)
+    assert plan_now(Listed(missed_ms), missed_ms, Misfire(policy=MisfirePolicy.SKIP)) == then((), (), None, told)
 
 
 MISSED_MS = [NOW_MS - minutes * 60_000 for minutes in (50, 40, 30, 20, 10)]
@@ -109,7 +129,9 @@ MISSED_MS = [NOW_MS - minutes * 60_000 for minutes in (50, 40, 30, 20, 10)]
 )
 def test_missed_occurrences_follow_the_policy(misfire: Misfire, missed_ms: list[int]) -> None:
     times = Listed(*MISSED_MS, NOW_MS, NOW_MS + HOUR_MS)
-    assert plan_now(times, MISSED_MS[0], misfire) == Plan(tuple(missed_ms), (NOW_MS,), NOW_MS + HOUR_MS)
+    decided = plan_now(times, MISSED_MS[0], misfire)
+    assert (decided.missed_ms, decided.on_time_ms) == (tuple(missed_ms), (NOW_MS,))
+    assert (decided.next_ms, decided.due_ms, decided.runs) == (NOW_MS + HOUR_MS, NOW_MS + HOUR_MS, len(missed_ms) + 1)
 
 
 def test_what_lies_before_the_first_undecided_occurrence_is_not_decided_again() -> None:
@@ -122,7 +144,7 @@ def test_what_lies_before_the_first_undecided_occurrence_is_not_decided_again() 
 def test_a_one_time_job_is_run_however_late(policy: MisfirePolicy, late_ms: int) -> None:
     at_ms = NOW_MS - late_ms
     times = compile_schedule(At(at_ms))
-    assert plan_now(times, at_ms, Misfire(policy=policy, window_ms=0)) == Plan((), (at_ms,), None)
+    assert plan_now(times, at_ms, Misfire(policy=policy, window_ms=0)) == then((), (at_ms,), None)
 
 
 misfires = st.builds(
@@ -199,6 +221,17 @@ def test_the_work_after_an_outage_does_not_grow_with_what_was_missed(misfire: Mi
     decided = plan_now(times, NOW_MS - OUTAGE_MS, misfire)
     assert times.asked <= most_asked
     assert decided.next_ms == NOW_MS + AHEAD_MS + 1_000
+
+
+def test_the_latest_of_a_dense_day_long_ago_are_found_in_few_steps() -> None:
+    # Every second of New Year's Day, half a year later: nothing near, then far too many at once.
+    times = Counted(compile_schedule(Cron("* * * 1 1 *")))
+    year_ms, cap = 365 * 86_400_000, limits.MISFIRE_CAP_MAX
+    now_ms = NOW_MS + year_ms // 2
+    found = latest_occurrences(times, first_ms=now_ms - year_ms, last_ms=now_ms, most=cap)
+    last_ms = NOW_MS + 86_399_000
+    assert found == tuple(range(last_ms - 1_000 * (cap - 1), last_ms + 1, 1_000))
+    assert times.asked <= 20 * cap
 
 
 def test_the_work_for_a_rare_schedule_does_not_grow_with_the_window() -> None:

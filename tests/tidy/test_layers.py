@@ -42,7 +42,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("cli/",),
 }
 
-DOMAIN_LIBRARIES = frozenset({"msgspec"})
+DOMAIN_LIBRARIES = frozenset({"msgspec", "tzdata"})
 # Doors to the outside: the clock, chance, the loop, threads, files, processes and the network.
 IMPURE = frozenset(
     [

@@ -21,6 +21,12 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "jobs.lock",
             "jobs.lock_plan",
             "runs.lock_places",
+            "calendars.lock",
+            "calendars.share",
+            "cancels.displace_jobs",
+            "cancels.displace_runs",
+            "cancels.sweep_found",
+            "plans.lock_awaiting",
             # SQLite has no partitions.
             "history.add_day",
         }

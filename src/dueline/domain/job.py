@@ -10,7 +10,7 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.ids import JobId
 from dueline.domain.overlap import Overlap
-from dueline.domain.planning import Misfire
+from dueline.domain.planning import Misfire, Position
 from dueline.domain.retry import RetryPolicy
 from dueline.domain.schedule import Schedule
 from dueline.domain.states import JobState
@@ -62,17 +62,25 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A definition at its current version, with its state. `next_ms` is the first occurrence nobody has decided about yet."""
+    """A definition at its current version, with its state and how far its schedule is decided (see `planning.Position`).
+
+    `since_ms` is when this version came into force.
+    """
 
     id: JobId
     tenant: str
     state: JobState
     version: int
     definition: Definition
-    next_ms: int | None
+    position: Position
     pause_note: str | None
     created_ms: int
     updated_ms: int
+    since_ms: int
+
+    @property
+    def next_ms(self) -> int | None:
+        return self.position.next_ms
 
 
 class JobVersion(msgspec.Struct, frozen=True):

@@ -10,12 +10,14 @@ class Overlap(StrEnum):
     SKIP = "skip"
     QUEUE_ONE = "queue_one"
     QUEUE_ALL = "queue_all"
+    CANCEL_PREVIOUS = "cancel_previous"
     ALLOW = "allow"
 
 
 class OverlapVerdict(StrEnum):
     START = "start"
     HOLD = "hold"
+    DISPLACE = "displace"
     SKIP = "skip"
 
 
@@ -32,5 +34,7 @@ def decide(policy: Overlap, *, occupied: bool, held: int) -> OverlapVerdict:
             return OverlapVerdict.SKIP if held else OverlapVerdict.HOLD
         case Overlap.QUEUE_ALL:
             return OverlapVerdict.HOLD
+        case Overlap.CANCEL_PREVIOUS:
+            return OverlapVerdict.DISPLACE
         case _:
             assert_never(policy)

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from dueline.domain.ids import JobId, RunId
+from dueline.domain.overlap import Overlap
 from dueline.domain.states import RunKind, RunState
 
 _CLAIMS_PER_GENERATION = 1 << 20
@@ -110,5 +111,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     spec: str | None = None
     parent_id: RunId | None = None
+    overlap: Overlap | None = None
+    """The policy to start by, where it is not the job's."""
     token: int = 0
     """Where its tokens begin. A run that was taken back by a change of its job and is written again must not repeat them."""

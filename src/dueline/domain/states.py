@@ -50,6 +50,10 @@ class EndReason(StrEnum):
     COALESCED = "coalesced"
     JOB_DELETED = "job_deleted"
     REQUESTED = "requested"
+    SUPERSEDED = "superseded"
+    """A later run of the job took its place."""
+    RECOVERY = "recovery"
+    """Given up when an outage was recovered from."""
     POISON = "poison"
 
 
@@ -61,8 +65,11 @@ WAITING = frozenset({RunState.SCHEDULED, RunState.RETRYING})
 CANCELLABLE = frozenset({RunState.SCHEDULED, RunState.READY, RunState.HELD, RunState.RETRYING})
 """Nothing of it is running, so a cancel takes effect at once."""
 
+RECLAIMED = frozenset({RunState.READY, RunState.RETRYING, RunState.FAILED, RunState.CANCELLED})
+"""Where a run goes whose owner is gone."""
+
 RUN_MOVES: dict[str, tuple[frozenset[RunState], frozenset[RunState]]] = {
-    "fire": (frozenset(), frozenset({RunState.READY})),
+    "fire": (frozenset(), frozenset({RunState.READY, RunState.SCHEDULED})),
     "enqueue": (frozenset(), frozenset({RunState.READY, RunState.SCHEDULED})),
     "promote": (WAITING, frozenset({RunState.READY})),
     "claim": (frozenset({RunState.READY}), frozenset({RunState.RUNNING})),
@@ -70,7 +77,7 @@ RUN_MOVES: dict[str, tuple[frozenset[RunState], frozenset[RunState]]] = {
     "release": (frozenset({RunState.RUNNING}), frozenset({RunState.READY})),
     "finish": (frozenset({RunState.RUNNING}), TERMINAL),
     "retry": (frozenset({RunState.RUNNING}), frozenset({RunState.RETRYING})),
-    "reclaim": (frozenset({RunState.RUNNING}), frozenset({RunState.READY, RunState.RETRYING, RunState.FAILED})),
+    "reclaim": (frozenset({RunState.RUNNING}), RECLAIMED),
     "hold": (
         frozenset({RunState.READY, RunState.RETRYING, RunState.SCHEDULED, RunState.HELD, RunState.RUNNING}),
         frozenset({RunState.HELD}),
@@ -78,7 +85,8 @@ RUN_MOVES: dict[str, tuple[frozenset[RunState], frozenset[RunState]]] = {
     "skip": (frozenset({RunState.READY, RunState.RUNNING}), frozenset({RunState.CANCELLED})),
     "free": (frozenset({RunState.HELD}), frozenset({RunState.READY})),
     "cancel": (CANCELLABLE | {RunState.RUNNING}, frozenset({RunState.CANCELLED})),
-    "unplan": (frozenset({RunState.READY, RunState.HELD, RunState.RUNNING}), frozenset()),
+    "repace": (frozenset({RunState.READY, RunState.SCHEDULED}), frozenset({RunState.SCHEDULED})),
+    "unplan": (frozenset({RunState.SCHEDULED, RunState.READY, RunState.HELD, RunState.RUNNING}), frozenset()),
 }
 """Move → (states it leaves, states it reaches). No source: the move creates the run; no destination: the run was only a plan and
 goes without a trace, because its due time had not come. A run that is claimed and not started counts as `running`, so `hold`,
@@ -88,6 +96,6 @@ JOB_MOVES: dict[str, tuple[frozenset[JobState], frozenset[JobState]]] = {
     "create": (frozenset(), frozenset({JobState.ACTIVE})),
     "pause": (frozenset({JobState.ACTIVE}), frozenset({JobState.PAUSED})),
     "resume": (frozenset({JobState.PAUSED}), frozenset({JobState.ACTIVE})),
-    "exhaust": (frozenset({JobState.ACTIVE}), frozenset({JobState.FINISHED})),
+    "exhaust": (frozenset({JobState.ACTIVE, JobState.PAUSED}), frozenset({JobState.FINISHED})),
     "revive": (frozenset({JobState.FINISHED}), frozenset({JobState.ACTIVE})),
 }
