@@ -151,7 +151,8 @@ async def test_a_firing_that_comes_behind_a_takeover_is_fenced(cluster: Cluster)
 async def test_a_firing_that_comes_behind_an_edit_is_left_out(cluster: Cluster) -> None:
     job = await create(cluster.first)
     epochs = await take_all(cluster.first, await register(cluster.first, "s1", role=Role.SCHEDULER))
-    async with cluster.stopped("jobs", "replan", job.id, shard_of(job.id), 2, 2, START_MS, START_MS):
+    plan = (job.id, shard_of(job.id), 2, 2, START_MS, START_MS, None, None, None, False, False)
+    async with cluster.stopped("jobs", "replan", *plan):
         firing = await cluster.blocked(cluster.first.fire([a_firing(job, following_ms=LATER_MS)], epochs))
     assert await firing == set()
     assert await runs_of(cluster) == 0

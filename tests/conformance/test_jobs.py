@@ -10,8 +10,8 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.schedule import Cron
 from dueline.domain.states import JobState
 from dueline.store.protocol import Store
-from dueline.store.shapes import JobFilter
-from tests.support.stores import START_MS, TENANT, StoreClock, a_definition, a_job, changing, create
+from dueline.store.shapes import JobFilter, VersionInForce
+from tests.support.stores import START_MS, TENANT, StoreClock, a_definition, a_job, at, changing, create
 
 
 async def page(store: Store, *, before: JobId | None = None, limit: int = 100, **match: Any) -> list[Job]:
@@ -26,7 +26,7 @@ async def test_a_created_job_reads_back_as_it_was_asked_for(store: Store) -> Non
     new = a_job(
         "nächtlich ✓",
         target=HttpTarget(url="http://target/", headers={"a": "b"}, body={"deep": [1, None, "x"]}),
-        schedule=Cron("0 9 * * *", "Europe/Berlin"),
+        schedule=Cron("0 9 * * *", timezone="Europe/Berlin"),
         queue="slow",
         priority=2,
         region="eu",
@@ -41,10 +41,11 @@ async def test_a_created_job_reads_back_as_it_was_asked_for(store: Store) -> Non
         state=JobState.ACTIVE,
         version=1,
         definition=new.definition,
-        next_ms=START_MS + 9,
+        position=at(START_MS + 9),
         pause_note=None,
         created_ms=START_MS,
         updated_ms=START_MS,
+        since_ms=START_MS,
     )
     assert await store.job(TENANT, new.id) == job
 
@@ -176,6 +177,42 @@ async def test_every_version_is_found_those_of_deleted_jobs_too(store: Store) ->
         JobVersion(job.id, 1, TENANT, job.definition),
         JobVersion(job.id, 2, TENANT, a_definition("second")),
     ]
+
+
+async def test_the_versions_of_a_job_are_told_with_the_time_from_which_they_held(
+    store: Store, clock: StoreClock
+) -> None:
+    job = await create(store, a_job("first"))
+    await clock.advance(5)
+    await store.change_job(TENANT, job.id, changing(definition=a_definition("second")))
+    await clock.advance(5)
+    await store.change_job(TENANT, job.id, changing(state=JobState.PAUSED))
+    await clock.advance(5)
+    await store.change_job(TENANT, job.id, changing(definition=a_definition("third")))
+    assert await store.versions_of(job.id) == [
+        VersionInForce(1, START_MS, job.definition),
+        VersionInForce(2, START_MS + 5_000, a_definition("second")),
+        VersionInForce(3, START_MS + 15_000, a_definition("third")),
+    ]
+    assert await store.versions_of(a_job().id) == []
+
+
+async def test_a_version_is_in_force_since_its_definition_came(store: Store, clock: StoreClock) -> None:
+    job = await create(store)
+    await clock.advance(5)
+    paused = await store.change_job(TENANT, job.id, changing(state=JobState.PAUSED))
+    assert (paused.since_ms, paused.updated_ms) == (START_MS, START_MS + 5_000)
+    edited = await store.change_job(TENANT, job.id, changing(definition=a_definition("second")))
+    assert edited.since_ms == START_MS + 5_000
+    assert await store.job(TENANT, job.id) == edited
+    assert await page(store) == [edited]
+
+
+async def test_the_versions_of_a_deleted_job_are_kept(store: Store) -> None:
+    job = await create(store, a_job("first"))
+    await store.change_job(TENANT, job.id, changing(definition=a_definition("second")))
+    await store.change_job(TENANT, job.id, changing(deleted=True))
+    assert [version.version for version in await store.versions_of(job.id)] == [1, 2]
 
 
 async def test_a_version_that_never_was_is_left_out(store: Store) -> None:

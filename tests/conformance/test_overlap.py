@@ -2,13 +2,16 @@
 
 import asyncio
 
+import pytest
+
 from dueline.domain import limits
-from dueline.domain.ids import BootId, RunId
+from dueline.domain.ids import BootId
 from dueline.domain.job import Job
-from dueline.domain.run import NewRun
+from dueline.domain.overlap import Overlap
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
 from dueline.store.shapes import Blocked, Claim
+from tests.conformance.overlapping import blocked, exclusive, one_under_way, state_of
 from tests.support.stores import (
     QUEUE,
     START_MS,
@@ -33,35 +36,24 @@ from tests.support.stores import (
 )
 
 
-def exclusive(job: Job, **fields: int) -> NewRun:
-    return a_run(job, exclusive=True, **fields)
-
-
-async def blocked(store: Store, worker: str = "w1") -> list[Blocked]:
-    """What is in the way, when nothing can be claimed."""
-    claimed = await store.claim(BootId(worker), QUEUE, ahead_ms=0, limit=100)
-    assert claimed.claims == []
-    return claimed.blocked
-
-
-async def state_of(store: Store, run_id: RunId) -> RunState:
-    return (await the_run(store, run_id)).state
-
-
-async def one_under_way(store: Store) -> tuple[Job, Claim, RunId]:
-    """A job with a claimed run, and a second one that is ready."""
-    job = await create(store)
-    worker = await register(store)
-    await enqueue(store, exclusive(job))
-    first = await claim_one(store, worker)
-    (second,) = await enqueue(store, exclusive(job))
-    return job, first, second
-
-
 async def test_a_second_run_is_blocked_and_stays_ready(store: Store) -> None:
     job, _, second = await one_under_way(store)
     assert await blocked(store) == [Blocked(second, 0, job.id, 1, 0)]
     assert await state_of(store, second) is RunState.READY
+
+
+@pytest.mark.parametrize("own", [Overlap.QUEUE_ALL, Overlap.CANCEL_PREVIOUS, None])
+async def test_a_blocked_run_tells_its_own_policy(store: Store, clock: StoreClock, own: Overlap | None) -> None:
+    job, _, _ = await one_under_way(store)
+    await store.skip_blocked(await blocked(store), reason="overlap")
+    (ready,) = await enqueue(store, a_run(job, exclusive=True, overlap=own))
+    assert [(run.run_id, run.overlap) for run in await blocked(store)] == [(ready, own)]
+    await store.skip_blocked(await blocked(store), reason="overlap")
+    await enqueue(store, a_run(job, exclusive=True, overlap=own, due_ms=START_MS + 500))
+    ahead = await claim_one(store, await register(store, "early"), ahead_ms=500)
+    await clock.advance(0.5)
+    confirmed = await store.confirm([ahead])
+    assert [(run.run_id, run.overlap) for run in confirmed.blocked] == [(ahead.run_id, own)]
 
 
 async def test_of_two_in_one_batch_the_first_by_rank_starts(store: Store) -> None:

@@ -70,7 +70,7 @@ async def test_the_earliest_of_each_shard_are_given_first(store: Store, limit: i
     found = await due(store, limit=limit)
     for shard in (3, 4, 5):
         given = [plan.next_ms for plan in found if plan.shard == shard]
-        order = sorted(job.next_ms or 0 for job in new if shard_of(job.id) == shard)
+        order = sorted(job.position.next_ms or 0 for job in new if shard_of(job.id) == shard)
         assert sorted(given) == order[: len(given)]
 
 

@@ -53,6 +53,13 @@ async def test_a_fired_run_wakes_its_queue(store: Store) -> None:
     await ear.hears("ready/slow")
 
 
+async def test_a_fired_run_that_waits_wakes_the_promoter(store: Store) -> None:
+    job = await create(store)
+    ear = await listening(store)
+    await fire_one(store, job, due_ms=START_MS + 60_000)
+    await ear.hears("waiting")
+
+
 async def test_an_enqueued_run_wakes_its_queue_and_a_delayed_one_the_promoter(store: Store) -> None:
     ear = await listening(store)
     await enqueue(store, a_run(queue="slow"))

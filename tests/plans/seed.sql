@@ -4,6 +4,7 @@ SET synchronous_commit = off;
 ALTER TABLE dueline.jobs SET UNLOGGED;
 ALTER TABLE dueline.plans SET UNLOGGED;
 ALTER TABLE dueline.runs SET UNLOGGED;
+ALTER TABLE dueline.ledger SET UNLOGGED;
 
 CREATE FUNCTION public.id_at(at_ms bigint, number integer) RETURNS uuid
 LANGUAGE sql IMMUTABLE
@@ -13,17 +14,33 @@ CREATE TABLE public.seeded AS SELECT dueline.now_ms() AS at_ms;
 
 -- A hundred tenants of the same size.
 INSERT INTO dueline.jobs (
-    id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms
+    id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms, since_ms
 )
 SELECT
     public.id_at(at_ms - 1000000 + n, n), 'tenant-' || n % 100, 'job-' || n, 'active', 1, 1, 'default', '', 'http', ARRAY['blue'], '{}',
-    at_ms, at_ms
+    at_ms, at_ms, at_ms
 FROM public.seeded, generate_series(1, 1000000) AS n;
 
 -- Once a day each, on the minute: 694 or 695 at a time.
 INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms)
 SELECT public.id_at(at_ms - 1000000 + n, n), hashint4(n) & 255, 1, 1, at_ms + n % 1440 * 60000, at_ms + n % 1440 * 60000
 FROM public.seeded, generate_series(1, 1000000) AS n;
+
+-- A few of them must be looked at again, and a tenth follows one of a hundred calendars.
+UPDATE dueline.plans SET stale = true WHERE job_id IN (SELECT public.id_at(at_ms - 1000000 + n * 9000, n * 9000) FROM public.seeded, generate_series(1, 100) AS n);
+INSERT INTO dueline.calendar_uses (tenant, name, job_id)
+SELECT 'tenant-' || n % 100, 'holidays', public.id_at(at_ms - 1000000 + n, n)
+FROM public.seeded, generate_series(1, 100000) AS n;
+
+-- Some have versions that were replaced.
+INSERT INTO dueline.job_versions (job_id, version, definition, since_ms)
+SELECT public.id_at(0, n % 20000), n / 20000 + 1, '{}', 0 FROM generate_series(0, 99999) AS n
+ON CONFLICT DO NOTHING;
+
+-- What became of occurrences: of one job thousands of stretches, of others a few.
+INSERT INTO dueline.ledger (job_id, from_ms, to_ms, version, verdict, reason)
+SELECT public.id_at(0, CASE WHEN n <= 20000 THEN 257 ELSE n % 50000 END), at_ms - n * 10000, at_ms - n * 10000 + 5000, 1, 'skipped', 'misfire'
+FROM public.seeded, generate_series(1, 200000) AS n;
 
 -- A backlog in twenty queues, most of it of one tenant; then waiting, running and held runs.
 INSERT INTO dueline.runs (
@@ -44,6 +61,9 @@ SELECT
     CASE WHEN n BETWEEN 1020001 AND 1022000 THEN at_ms END, CASE WHEN n BETWEEN 1020001 AND 1022000 THEN 'w1' END,
     0, 0, 0, CASE WHEN n > 1022000 THEN 'overlap' END, '{}', ''
 FROM public.seeded, generate_series(1, 1023000) AS n;
+
+-- Somebody asked a few runs to end.
+UPDATE dueline.runs SET cancel = 'requested' WHERE id IN (SELECT public.id_at(at_ms - 1100000 + n, n) FROM public.seeded, generate_series(1021981, 1022020) AS n);
 
 -- Two days of history.
 SELECT dueline.add_history_day(at_ms / 86400000 * 86400000 - day * 86400000) FROM public.seeded, generate_series(0, 2) AS day;

@@ -11,7 +11,7 @@ import pytest
 from dueline.store.migrations import load_migrations
 from dueline.store.queries import load_queries
 
-NOUNS = ("jobs", "plans", "reads", "runs")
+NOUNS = ("calendars", "cancels", "jobs", "ledger", "plans", "reads", "recovery", "runs")
 STATEMENTS = [f"{noun}.{name}" for noun in NOUNS for name in load_queries("sqlite", noun)]
 HOT = {
     "plans.due": "SEARCH plans USING INDEX plans_due (due_ms>? AND due_ms<?)",
@@ -25,14 +25,40 @@ HOT = {
     "runs.free_held": "SCAN h USING INDEX runs_held",
     "jobs.page": "SEARCH j USING INDEX jobs_page (tenant=? AND id<?)",
     "jobs.lock_runs": "SEARCH runs USING INDEX runs_job (job_id=?)",
+    "plans.next_due": "SEARCH plans USING COVERING INDEX plans_due (due_ms>?)",
+    "plans.stale": "SEARCH p USING INDEX plans_stale (shard=?)",
+    "plans.spoil_zoned": "SEARCH plans USING INDEX plans_zoned (shard=?)",
+    "plans.follow": "SEARCH plans USING PRIMARY KEY (job_id=?)",
+    "cancels.cancels_of": "SCAN runs USING INDEX runs_cancel",
+    "cancels.sweep_cancelled": "SCAN r USING INDEX runs_cancel",
+    "cancels.displace_older": "SEARCH r USING INDEX runs_held (job_id=? AND id<?)",
+    "recovery.missed": "SCAN runs USING INDEX runs_missed",
+    "recovery.missed_of_job": "SEARCH runs USING INDEX runs_job (job_id=?)",
+    "recovery.overdue": "SEARCH p USING INDEX plans_due (due_ms<?)",
+    "recovery.overdue_count": "SEARCH p USING COVERING INDEX plans_due (due_ms<?)",
+    "ledger.unfired": "SEARCH ledger USING PRIMARY KEY (job_id=? AND from_ms>? AND from_ms<?)",
+    "ledger.occurrence_runs": "SEARCH history USING INDEX history_job (job_id=? AND id>? AND id<?)",
+    "calendars.spoil": "SEARCH calendar_uses USING PRIMARY KEY (tenant=? AND name=?)",
     "reads.runs_page": "SEARCH history USING PRIMARY KEY (id>? AND id<?)",
     "reads.runs_page_of_job": "SEARCH history USING INDEX history_job (job_id=? AND id>? AND id<?)",
 }
 # Ordered by their index: a sort would have to see everything first.
-UNSORTED = ("plans.due", "runs.claim", "runs.promote", "runs.next_waiting", "jobs.page")
+UNSORTED = (
+    "plans.due",
+    "runs.claim",
+    "runs.promote",
+    "runs.next_waiting",
+    "jobs.page",
+    "recovery.missed",
+    "recovery.overdue",
+    "ledger.unfired",
+    "calendars.page",
+)
 
-LARGE_TABLE = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history)\b(?:\s+AS\s+(\w+))?")
-LARGE_TABLE_NAMES = frozenset({"jobs", "job_versions", "plans", "runs", "history"})
+LARGE_TABLE = re.compile(
+    r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history|ledger|calendar_uses)\b(?:\s+AS\s+(\w+))?"
+)
+LARGE_TABLE_NAMES = frozenset({"jobs", "job_versions", "plans", "runs", "history", "ledger", "calendar_uses"})
 PARAMETER = re.compile(r"\?(\d+)")
 
 

@@ -21,7 +21,9 @@ from dueline.domain import limits
 from dueline.domain.changes import DecideChange, JobChange, JobInHand
 from dueline.domain.ids import BootId, JobId, RunId, new_job_id, new_run_id, occurrence_run_id
 from dueline.domain.job import Definition, Execution, HttpTarget, Job, Target
+from dueline.domain.ledger import Unfired
 from dueline.domain.overlap import Overlap
+from dueline.domain.planning import Position
 from dueline.domain.run import Attempt, NewRun, Outcome, OutcomeKind, Run
 from dueline.domain.schedule import Every
 from dueline.domain.sharding import shard_of
@@ -52,33 +54,7 @@ ALL_SHARDS = range(limits.SHARDS)
 
 _numbers = count(1)
 
-# Kept STABLE, as the real one is: a statement sees one moment.
-_CLOCK = """
-CREATE TABLE IF NOT EXISTS public.dueline_test_clock (ms bigint NOT NULL);
-CREATE OR REPLACE FUNCTION dueline.now_ms() RETURNS bigint
-LANGUAGE sql STABLE PARALLEL SAFE
-AS 'SELECT ms FROM public.dueline_test_clock'
-"""
-
-# Far quicker than a new database for every test, and just as empty.
-_EMPTY = """
-DO $body$
-DECLARE
-    filled regclass;
-BEGIN
-    FOR filled IN
-        SELECT oid FROM pg_class
-        WHERE
-            relnamespace = 'dueline'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-            AND relname NOT IN ('migrations', 'shards')
-    LOOP
-        EXECUTE format('DELETE FROM %s', filled);
-    END LOOP;
-END
-$body$;
-UPDATE dueline.shards SET epoch = 0, owner = NULL;
-DELETE FROM public.dueline_test_clock;
-"""
+_TAKE_OVER = Path(__file__).with_name("take_over.sql")
 
 
 class StoreClock(ABC):
@@ -107,8 +83,7 @@ class PostgresClock(StoreClock):
 
     async def take_over(self) -> None:
         """Begin: the clock stands at its start, and the store is empty."""
-        await self._connection.execute(_CLOCK)
-        await self._connection.execute(_EMPTY)
+        await self._connection.execute(_TAKE_OVER.read_text())
         await self._connection.execute("INSERT INTO public.dueline_test_clock VALUES ($1)", START_MS)
 
     async def _move_to(self, now_ms: int) -> None:
@@ -182,11 +157,17 @@ def a_definition(name: str = "nightly", *, target: Target | None = None, **field
     return Definition(name=name, execution=Execution(target=target or HttpTarget(url="http://target/")), **fields)
 
 
+def at(next_ms: int | None, **fields: Any) -> Position:
+    """A position whose first undecided occurrence fires."""
+    return Position(next_ms=next_ms, **({"due_ms": next_ms} | fields))
+
+
 def a_job(
     name: str | None = None,
     *,
     tenant: str = TENANT,
     next_ms: int | None = START_MS,
+    position: Position | None = None,
     shard: int | None = None,
     **fields: Any,
 ) -> NewJob:
@@ -194,9 +175,8 @@ def a_job(
     job_id = new_job_id(START_MS, _tail())
     while shard is not None and shard_of(job_id) != shard:
         job_id = new_job_id(START_MS, _tail())
-    return NewJob(
-        id=job_id, tenant=tenant, definition=a_definition(name or f"job-{next(_numbers)}", **fields), next_ms=next_ms
-    )
+    definition = a_definition(name or f"job-{next(_numbers)}", **fields)
+    return NewJob(id=job_id, tenant=tenant, definition=definition, position=position or at(next_ms))
 
 
 def a_run(job: Job | None = None, *, due_ms: int = START_MS, **fields: Any) -> NewRun:
@@ -216,16 +196,30 @@ def a_run(job: Job | None = None, *, due_ms: int = START_MS, **fields: Any) -> N
 def an_occurrence(job: Job, at_ms: int, **fields: Any) -> NewRun:
     """The one scheduled run of a job at an instant."""
     run_id = occurrence_run_id(job.id, at_ms, RunKind.SCHEDULED)
-    return a_run(job, due_ms=at_ms, id=run_id, kind=RunKind.SCHEDULED, **fields)
+    return a_run(job, scheduled_ms=at_ms, id=run_id, kind=RunKind.SCHEDULED, **({"due_ms": at_ms} | fields))
 
 
 def a_firing(
-    job: Job, *, following_ms: int | None, runs: Sequence[NewRun] | None = None, generation: int = 1
+    job: Job,
+    *,
+    following_ms: int | None = None,
+    position: Position | None = None,
+    runs: Sequence[NewRun] | None = None,
+    unfired: Sequence[Unfired] = (),
+    generation: int = 1,
 ) -> Firing:
     """The occurrence that a job's plan is at, and the move to the following one. Every change of the job is a generation."""
     assert job.next_ms is not None
-    due = (an_occurrence(job, job.next_ms),) if runs is None else tuple(runs)
-    return Firing(job.id, shard_of(job.id), generation, job.next_ms, following_ms, due)
+    return Firing(
+        job_id=job.id,
+        shard=shard_of(job.id),
+        version=job.version,
+        generation=generation,
+        next_ms=job.next_ms,
+        position=position or at(following_ms),
+        runs=(an_occurrence(job, job.next_ms),) if runs is None else tuple(runs),
+        unfired=tuple(unfired),
+    )
 
 
 def an_attempt(claim: Claim, kind: OutcomeKind = OutcomeKind.SUCCEEDED, **fields: Any) -> Attempt:
@@ -240,10 +234,12 @@ def an_attempt(claim: Claim, kind: OutcomeKind = OutcomeKind.SUCCEEDED, **fields
     )
 
 
-def a_finish(claim: Claim, state: RunState = RunState.SUCCEEDED, *, reason: str | None = None) -> Finish:
+def a_finish(
+    claim: Claim, state: RunState = RunState.SUCCEEDED, *, reason: str | None = None, awaited: bool = False
+) -> Finish:
     attempt = an_attempt(claim)
     started_ms, finished_ms = attempt.started_ms, attempt.finished_ms
-    return Finish(claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason)
+    return Finish(claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason, awaited)
 
 
 def a_retry(claim: Claim, *, due_ms: int) -> Retry:
@@ -277,11 +273,17 @@ def stale(claim: Claim) -> Claim:
 
 
 def changing(**fields: Any) -> DecideChange:
-    """A change of the named fields alone. A callable is asked, with the job in hand, for its value."""
+    """A change of the named fields alone. A callable is asked, with the job in hand, for its value.
+
+    `next_ms` is short for a position; a deleted job has none.
+    """
 
     def decide(hand: JobInHand) -> JobChange:
         decided = {name: value(hand) if callable(value) else value for name, value in fields.items()}
-        kept: dict[str, Any] = {"state": hand.job.state, "definition": hand.job.definition, "next_ms": hand.job.next_ms}
+        if "next_ms" in decided:
+            decided["position"] = at(decided.pop("next_ms"), runs_left=hand.job.position.runs_left)
+        kept: dict[str, Any] = {"state": hand.job.state, "definition": hand.job.definition}
+        kept["position"] = Position() if decided.get("deleted") else _going_on(hand.job.position)
         return JobChange(**(kept | decided))
 
     return decide
@@ -377,6 +379,12 @@ async def the_run(store: Store, run_id: RunId) -> Run:
 
 async def states_of(store: Store, run_ids: Collection[RunId]) -> list[RunState]:
     return [(await the_run(store, run_id)).state for run_id in run_ids]
+
+
+def _going_on(position: Position) -> Position:
+    """A paused job has nothing to act on; one that goes on has."""
+    due_ms = position.next_ms if position.due_ms is None else position.due_ms
+    return msgspec.structs.replace(position, due_ms=due_ms)
 
 
 def _tail() -> bytes:

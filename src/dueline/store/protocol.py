@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
+from dueline.domain.calendars import Calendar
 from dueline.domain.changes import DecideChange
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
 from dueline.store.shapes import (
     Blocked,
+    CancelAsked,
     Claim,
     Claimed,
     Confirmed,
@@ -28,21 +30,26 @@ from dueline.store.shapes import (
     Finish,
     Firing,
     JobFilter,
+    LedgerRow,
     MigrationState,
+    MissedRun,
+    NamedCalendar,
     NewJob,
     NewNode,
     Node,
+    OverduePlan,
     Promoted,
     Reclaim,
     Retry,
     RunFilter,
     ShardLease,
     Stray,
+    VersionInForce,
 )
 
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
-or are about to be), or `ready/QUEUE`."""
+or are about to be), `stale` (plans must be looked at again), `cancel` (a run under way is to end), or `ready/QUEUE`."""
 
 
 class SchemaStore(Protocol):
@@ -55,13 +62,17 @@ class SchemaStore(Protocol):
 
 class JobStore(Protocol):
     async def create_jobs(self, jobs: Sequence[NewJob]) -> list[Job | None]:
-        """Write jobs with their plans. An answer of None: the name is taken by a living job of the tenant, nothing was written."""
+        """Write jobs with their plans. An answer of None: the name is taken by a living job of the tenant, nothing was written.
+
+        The plan of a job that names calendars is written stale.
+        """
 
     async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
         """Lock a living job and its unstarted runs, ask `decide`, write what it says, all in one transaction.
 
         `decide` must be pure: it may be called again. What it raises ends the transaction and reaches the caller. Raises NotFound,
-        and Conflict when a new name is taken. A change of the definition makes a new version.
+        and Conflict when a new name is taken. A change of the definition makes a new version. The hand has the calendars that the
+        job names; what is told of unfired occurrences is of the version before the change.
         """
 
     async def job(self, tenant: str, job_id: JobId) -> Job | None:
@@ -69,6 +80,9 @@ class JobStore(Protocol):
 
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Living jobs, newest first, below a job id."""
+
+    async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
+        """All versions of a job, oldest first."""
 
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         """Versions of jobs, deleted ones included. A key that never existed is left out."""
@@ -85,8 +99,24 @@ class PlanStore(Protocol):
         """Write runs and move schedules in one transaction; answers the jobs for which it happened.
 
         A firing is left out when its shard's epoch is not the one given (the caller was fenced), or when its plan moved on. A run that
-        exists already stays as it is.
+        exists already stays as it is. A run that is not due within the look-ahead waits as `scheduled`. A job whose position is
+        exhausted (neither a next occurrence nor an awaited run) is finished.
         """
+
+    async def next_due_ms(self) -> int | None:
+        """When the earliest plan is to be acted on, or the earliest waiting run is due; None when there is neither."""
+
+    async def stale_plans(self, shards: Collection[int], *, limit: int) -> list[tuple[str, JobId]]:
+        """Plans of some shards that must be looked at again, as (tenant, job)."""
+
+    async def adopt_zones(self, epochs: Mapping[int, int], tzdata: str) -> int:
+        """Make stale the plans of zoned schedules, in those shards that are still the caller's and whose plans were made by older rules
+        of the time zones. Answers how many shards that were."""
+
+    async def overdue(self, *, tenant: str | None, before_ms: int, limit: int) -> list[OverduePlan]:
+        """Plans of active jobs that were to be acted on before an instant, the longest overdue first."""
+
+    async def overdue_count(self, *, tenant: str | None, before_ms: int) -> int: ...
 
 
 class RunStore(Protocol):
@@ -116,7 +146,11 @@ class RunStore(Protocol):
         """Give unstarted runs back. They count neither as attempts nor as lost."""
 
     async def finish(self, finishes: Sequence[Finish]) -> set[RunId]:
-        """End runs: from the hot table to history. Answers those whose token matched; the others were lost to somebody else."""
+        """End runs: from the hot table to history. Answers those whose token matched; the others were lost to somebody else.
+
+        A schedule that awaits the end of a run goes on from it, in the same transaction: so it does when a run is skipped, reclaimed
+        for its end, or cancelled.
+        """
 
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
         """End attempts whose runs will be tried again."""
@@ -126,6 +160,29 @@ class RunStore(Protocol):
 
     async def skip_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
         """End unstarted runs that must not overlap, as cancelled, if the other run still has not ended."""
+
+    async def displace_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
+        """Hold unstarted runs, ask the run that is in their way to end, and end older ones that waited for the same; all only if the
+        other run still has not ended. Answers those held. A run in the way that is not being executed ends here. A run that is older
+        than the one in its way ends itself."""
+
+    async def cancels_of(self, worker: BootId) -> list[CancelAsked]:
+        """Runs that a worker executes and that somebody asked to end."""
+
+    async def sweep_cancelled(self, *, limit: int) -> int:
+        """End runs that somebody asked to end and that nobody executes any more."""
+
+    async def sweep_awaiting(self) -> int:
+        """Let schedules go on that await a run which is not live: the truth behind an end that nobody saw."""
+
+    async def missed_runs(self, *, tenant: str | None, job_id: JobId | None, limit: int) -> list[MissedRun]:
+        """Unstarted runs of occurrences that were missed, those due first first."""
+
+    async def repace(self, due: Sequence[tuple[RunId, int]]) -> int:
+        """Give unstarted, unclaimed runs other due times; they wait as `scheduled` until these come near."""
+
+    async def cancel_waiting(self, ends: Sequence[tuple[RunId, str]]) -> set[RunId]:
+        """End unstarted, unclaimed runs as cancelled, each with its reason."""
 
     async def free_held(self, *, limit: int) -> int:
         """Recount places from live runs, and make ready the first run of every job that holds one though nothing of it is under way."""
@@ -178,12 +235,48 @@ class ReadStore(Protocol):
         """Runs, live and finished, latest scheduled first, below a run id."""
 
 
+class LedgerStore(Protocol):
+    async def unfired(self, job_id: JobId, *, from_ms: int, to_ms: int, limit: int) -> list[LedgerRow]:
+        """What is told of occurrences between two instants, inclusive, that became no runs: every stretch that touches them, in order."""
+
+    async def occurrence_runs(self, job_id: JobId, *, from_ms: int, to_ms: int, limit: int) -> list[Run]:
+        """Runs of kind `scheduled`, live and finished, scheduled between two instants, inclusive, earliest first."""
+
+
+class CalendarStore(Protocol):
+    async def put_calendar(self, tenant: str, name: str, calendar: Calendar) -> NamedCalendar:
+        """Write a calendar, new or changed, and make the plans of the jobs that name it stale, in one transaction."""
+
+    async def calendar(self, tenant: str, name: str) -> NamedCalendar | None: ...
+
+    async def calendars(self, keys: Collection[tuple[str, str]]) -> list[NamedCalendar]:
+        """Calendars by (tenant, name); what does not exist is left out."""
+
+    async def calendars_page(self, tenant: str, *, after: str | None, limit: int) -> list[NamedCalendar]:
+        """A tenant's calendars by name, above a name."""
+
+    async def delete_calendar(self, tenant: str, name: str) -> bool:
+        """Answers whether it was there. Raises Conflict while a living job names it."""
+
+
 class HistoryStore(Protocol):
     async def prepare_history(self, *, days_ahead: int) -> None:
         """Make room for the days to come."""
 
 
-class Store(SchemaStore, JobStore, PlanStore, RunStore, MemberStore, LeaseStore, ReadStore, HistoryStore, Protocol):
+class Store(
+    SchemaStore,
+    JobStore,
+    PlanStore,
+    RunStore,
+    MemberStore,
+    LeaseStore,
+    ReadStore,
+    LedgerStore,
+    CalendarStore,
+    HistoryStore,
+    Protocol,
+):
     """Everything together, with its life: open, use, close. Wake-ups are hints and may be lost."""
 
     async def open(self) -> None:

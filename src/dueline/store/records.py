@@ -7,18 +7,23 @@ from typing import Any
 
 import msgspec
 
+from dueline.domain.calendars import Calendar
 from dueline.domain.changes import LiveRun
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Definition, Job
+from dueline.domain.ledger import SkipReason, Unfired, Verdict
+from dueline.domain.planning import Position
 from dueline.domain.run import Attempt, Run
+from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
-from dueline.store.shapes import NewJob, Node, Role
+from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob, Node, Role
 
 TAG_SEPARATOR = "\x1f"
 """Tags travel in one text; control characters are refused in tags."""
 
 _encoder = msgspec.json.Encoder()
 _definition = msgspec.json.Decoder(Definition)
+_calendar = msgspec.json.Decoder(Calendar)
 _attempts = msgspec.json.Decoder(tuple[Attempt, ...])
 
 
@@ -43,18 +48,41 @@ def join_tags(tags: Sequence[str]) -> str:
     return TAG_SEPARATOR.join(tags)
 
 
+def encode_calendar(calendar: Calendar) -> str:
+    return _encoder.encode(calendar).decode()
+
+
+def to_calendar(row: Any) -> NamedCalendar:
+    """tenant, name, calendar, version, updated_ms."""
+    return NamedCalendar(
+        tenant=row[0], name=row[1], calendar=_calendar.decode(row[2]), version=row[3], updated_ms=row[4]
+    )
+
+
+def to_ledger_row(row: Any) -> LedgerRow:
+    """version, from_ms, to_ms, verdict, reason."""
+    reason = None if row[4] is None else SkipReason(row[4])
+    return LedgerRow(row[0], Unfired(row[1], row[2], Verdict(row[3]), reason))
+
+
 def to_job(row: Any) -> Job:
-    """id, tenant, state, version, definition, next_ms, pause_note, created_ms, updated_ms."""
+    """id, tenant, state, version, definition, next_ms, due_ms, awaiting, runs_left, pause_note, created_ms, updated_ms, since_ms."""
     return Job(
         id=JobId(row[0]),
         tenant=row[1],
         state=JobState(row[2]),
         version=row[3],
         definition=decode_definition(row[4]),
-        next_ms=row[5],
-        pause_note=row[6],
-        created_ms=row[7],
-        updated_ms=row[8],
+        position=Position(
+            next_ms=row[5],
+            due_ms=row[6],
+            awaiting=None if row[7] is None else RunId(row[7]),
+            runs_left=row[8],
+        ),
+        pause_note=row[9],
+        created_ms=row[10],
+        updated_ms=row[11],
+        since_ms=row[12],
     )
 
 
@@ -65,10 +93,11 @@ def created_job(job: NewJob, *, created_ms: int) -> Job:
         state=JobState.ACTIVE,
         version=1,
         definition=job.definition,
-        next_ms=job.next_ms,
+        position=job.position,
         pause_note=None,
         created_ms=created_ms,
         updated_ms=created_ms,
+        since_ms=created_ms,
     )
 
 
@@ -125,6 +154,21 @@ def to_run(row: Any, tags: tuple[str, ...]) -> Run:
         parent_id=None if row[19] is None else RunId(row[19]),
         attempts=decode_attempts(row[20]),
     )
+
+
+def is_zoned(definition: Definition) -> bool:
+    """Whether the job's plan depends on the rules of a time zone, which change now and then."""
+    schedule = definition.schedule
+    return schedule is not None and schedule.timezone != "UTC"
+
+
+def delay_ms(definition: Definition) -> int | None:
+    """How long after the end of a run the next one comes, for a schedule that counts from there."""
+    return definition.schedule.delay_ms if isinstance(definition.schedule, After) else None
+
+
+def calendar_names(definition: Definition) -> tuple[str, ...]:
+    return () if definition.schedule is None else definition.schedule.calendars
 
 
 def target_type(definition: Definition) -> str:

@@ -6,8 +6,12 @@ from enum import StrEnum
 
 import msgspec
 
+from dueline.domain.calendars import Calendar
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Definition
+from dueline.domain.ledger import Unfired
+from dueline.domain.overlap import Overlap
+from dueline.domain.planning import Position
 from dueline.domain.run import Attempt, NewRun
 from dueline.domain.states import JobState, RunKind, RunState
 
@@ -16,7 +20,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     id: JobId
     tenant: str
     definition: Definition
-    next_ms: int | None
+    position: Position
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,20 +52,78 @@ class DuePlan(msgspec.Struct, frozen=True):
     version: int
     generation: int
     next_ms: int
+    runs_left: int | None = None
 
 
 class Firing(msgspec.Struct, frozen=True):
     """One job's occurrences, written together with the move of its schedule, or not at all.
 
-    It takes effect only while the plan still is at (`generation`, `next_ms`). `following_ms` None: the schedule is exhausted.
+    It takes effect only while the plan still is at (`generation`, `next_ms`). `position` is where the schedule moves to; `unfired` is
+    told of the occurrences between that became no runs, by `version`.
     """
 
     job_id: JobId
     shard: int
+    version: int
     generation: int
     next_ms: int
-    following_ms: int | None
+    position: Position
     runs: tuple[NewRun, ...]
+    unfired: tuple[Unfired, ...] = ()
+
+
+class LedgerRow(msgspec.Struct, frozen=True):
+    """Occurrences of one version of a job that became no runs."""
+
+    version: int
+    unfired: Unfired
+
+
+class VersionInForce(msgspec.Struct, frozen=True):
+    """A version of a job and the time from which it was the job's."""
+
+    version: int
+    since_ms: int
+    definition: Definition
+
+
+class NamedCalendar(msgspec.Struct, frozen=True, kw_only=True):
+    """A tenant's calendar. Its version grows with every change."""
+
+    tenant: str
+    name: str
+    calendar: Calendar
+    version: int
+    updated_ms: int
+
+
+class OverduePlan(msgspec.Struct, frozen=True):
+    """A plan that nobody has acted on in time."""
+
+    tenant: str
+    job_id: JobId
+    version: int
+    next_ms: int
+    due_ms: int
+    runs_left: int | None
+
+
+class MissedRun(msgspec.Struct, frozen=True):
+    """A run of an occurrence that was missed, and that has not started yet."""
+
+    run_id: RunId
+    tenant: str
+    job_id: JobId
+    scheduled_ms: int
+    due_ms: int
+
+
+class CancelAsked(msgspec.Struct, frozen=True):
+    """A run under way that somebody asked to end."""
+
+    run_id: RunId
+    token: int
+    reason: str
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -90,6 +152,8 @@ class Blocked(msgspec.Struct, frozen=True):
     job_id: JobId
     version: int
     held: int
+    overlap: Overlap | None = None
+    """The run's own policy, where it is not the job's."""
 
 
 class Claimed(msgspec.Struct, frozen=True):
@@ -116,6 +180,8 @@ class Finish(msgspec.Struct, frozen=True):
     finished_ms: int
     attempt: Attempt
     reason: str | None = None
+    awaited: bool = False
+    """Whether the job's schedule counts from this end."""
 
 
 class Retry(msgspec.Struct, frozen=True):
@@ -140,6 +206,8 @@ class Stray(msgspec.Struct, frozen=True):
     claimed_ms: int
     overtime: bool
     spec: str | None
+    cancel: str | None = None
+    """Why it was to be ended, if somebody asked for that."""
 
 
 class Reclaim(msgspec.Struct, frozen=True):

@@ -7,9 +7,20 @@ from collections.abc import Collection, Sequence
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
-from dueline.store.postgres.part import Part, queries
-from dueline.store.records import created_job, decode_definition, encode_definition, join_tags, target_type, to_job
-from dueline.store.shapes import JobFilter, NewJob
+from dueline.store.postgres.calendars import use_calendars
+from dueline.store.postgres.part import Part, position_columns, queries
+from dueline.store.records import (
+    calendar_names,
+    created_job,
+    decode_definition,
+    delay_ms,
+    encode_definition,
+    is_zoned,
+    join_tags,
+    target_type,
+    to_job,
+)
+from dueline.store.shapes import JobFilter, NewJob, VersionInForce
 
 _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
@@ -18,8 +29,7 @@ _LAST_ID = b"\xff" * 16
 class JobPart(Part):
     async def create_jobs(self, jobs: Sequence[NewJob]) -> list[Job | None]:
         definitions = [job.definition for job in jobs]
-        rows = await self._database.fetch(
-            _SQL["create"],
+        args = [
             [job.id for job in jobs],
             [job.tenant for job in jobs],
             [definition.name for definition in definitions],
@@ -29,10 +39,21 @@ class JobPart(Part):
             [join_tags(definition.tags) for definition in definitions],
             [encode_definition(definition) for definition in definitions],
             [shard_of(job.id) for job in jobs],
-            [job.next_ms for job in jobs],
-        )
+            *position_columns([job.position for job in jobs]),
+            [delay_ms(definition) for definition in definitions],
+            [is_zoned(definition) for definition in definitions],
+            [bool(calendar_names(definition)) for definition in definitions],
+        ]
+        uses = [(job.tenant, name, job.id) for job in jobs for name in calendar_names(job.definition)]
+        if not uses:
+            rows = await self._database.fetch(_SQL["create"], *args)
+        else:
+            async with self._database.transaction() as connection:
+                rows = await connection.fetch(_SQL["create"], *args)
+                created = {row[0] for row in rows}
+                await use_calendars(connection, [use for use in uses if use[2] in created])
         created_ms: dict[bytes, int] = {row[0]: row[1] for row in rows}
-        self._notices.announce("plans")
+        self._notices.announce("plans", *(["stale"] if uses else ()))
         return [created_job(job, created_ms=created_ms[job.id]) if job.id in created_ms else None for job in jobs]
 
     async def job(self, tenant: str, job_id: JobId) -> Job | None:
@@ -52,6 +73,10 @@ class JobPart(Part):
             limit,
         )
         return [to_job(row) for row in rows]
+
+    async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
+        rows = await self._database.fetch(_SQL["versions_of"], job_id)
+        return [VersionInForce(row[0], row[1], decode_definition(row[2])) for row in rows]
 
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         rows = await self._database.fetch(_SQL["versions"], [key[0] for key in keys], [key[1] for key in keys])

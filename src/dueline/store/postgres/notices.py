@@ -15,6 +15,8 @@ from dueline.store.protocol import WakeUp
 CHANNEL = "dueline"
 _RECONNECT_S = 1.0
 _TOPICS_PER_NOTICE = 50
+_MISSED = ("plans", "waiting", "stale", "cancel")
+"""What may have been announced while nobody listened."""
 
 
 class Notices:
@@ -79,8 +81,8 @@ class Notices:
             except StoreUnavailable:
                 await asyncio.sleep(_RECONNECT_S)
                 continue
-            self._tell("plans")
-            self._tell("waiting")
+            for topic in _MISSED:
+                self._tell(topic)
             await broken.wait()
 
     async def _subscribe(self, broken: asyncio.Event, connection: Connection) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dueline.domain.ids import JobId
+from dueline.domain.ledger import Unfired
+from dueline.domain.planning import Position
 from dueline.domain.run import NewRun
 from dueline.store.postgres.database import Database
 from dueline.store.postgres.notices import Notices
@@ -38,7 +41,35 @@ def run_columns(runs: Sequence[NewRun]) -> list[list[Any]]:
         [run.due_ms for run in runs],
         [join_tags(run.tags) for run in runs],
         [run.token for run in runs],
+        _sparse([run.overlap for run in runs]),
     ]
+
+
+def position_columns(positions: Sequence[Position]) -> list[list[Any]]:
+    """Positions as the arrays that `create` and `fire` unnest."""
+    return [
+        [position.next_ms for position in positions],
+        [position.due_ms for position in positions],
+        _sparse([position.awaiting for position in positions]),
+        _sparse([position.runs_left for position in positions]),
+    ]
+
+
+def told_columns(told: Sequence[tuple[JobId, int, Unfired]]) -> list[list[Any]]:
+    """What is told of occurrences, each of a version of a job, as the arrays that `fire` and `tell` unnest."""
+    return [
+        [job_id for job_id, _, _ in told],
+        [unfired.from_ms for _, _, unfired in told],
+        [unfired.to_ms for _, _, unfired in told],
+        [version for _, version, _ in told],
+        [unfired.verdict for _, _, unfired in told],
+        [unfired.reason for _, _, unfired in told],
+    ]
+
+
+def _sparse(values: list[Any]) -> list[Any]:
+    """A column that is null as a rule. `unnest` fills a shorter array up with nulls, and an empty one costs nothing."""
+    return [] if values.count(None) == len(values) else values
 
 
 def queries(noun: str) -> dict[str, str]:

@@ -23,6 +23,8 @@ async def leave_places(connection: Connection, ended: Sequence[tuple[bytes, byte
         _SQL["lock_places"], [run_id for run_id, _ in ended], [job_id for _, job_id in ended]
     )
     left = [row[0] for row in places]
+    if not left:
+        return set()
     freed = await connection.fetch(_SQL["leave_places"], left)
     await connection.execute(_SQL["vacate"], left)
     return {row[0] for row in freed}

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
 
+from dueline.domain import limits
 from dueline.domain.ids import JobId
-from dueline.store.postgres.part import Part, queries, run_columns
+from dueline.store.postgres.part import Part, position_columns, queries, run_columns, told_columns
 from dueline.store.shapes import DuePlan, Firing
 
 _SQL = queries("plans")
+_job_id = attrgetter("job_id")
+_SHARDS_ADOPTED = 8
+"""Shards that get new rules of the time zones in one transaction: while all their zoned plans are written, nothing of them is fired."""
 
 
 class PlanPart(Part):
@@ -17,8 +22,11 @@ class PlanPart(Part):
         return [DuePlan(*row) for row in rows]
 
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
+        # Plans are locked in about this order: whoever else locks several takes them in the order of their jobs.
+        firings = sorted(firings, key=_job_id)
         shards = {firing.shard for firing in firings}
         runs = [run for firing in firings for run in firing.runs]
+        told = [(firing.job_id, firing.version, unfired) for firing in firings for unfired in firing.unfired]
         rows = await self._database.fetch(
             _SQL["fire"],
             list(shards),
@@ -27,8 +35,36 @@ class PlanPart(Part):
             [firing.shard for firing in firings],
             [firing.generation for firing in firings],
             [firing.next_ms for firing in firings],
-            [firing.following_ms for firing in firings],
+            *position_columns([firing.position for firing in firings]),
+            limits.AHEAD_MS,
             *run_columns(runs),
+            *told_columns(told),
         )
-        self._notices.announce(*{f"ready/{run.queue}" for run in runs})
+        topics = {f"ready/{run.queue}" for run in runs}
+        if rows and rows[0]["waiting"]:
+            topics.add("waiting")
+        self._notices.announce(*topics)
         return {JobId(row[0]) for row in rows}
+
+    async def next_due_ms(self) -> int | None:
+        ((due_ms,),) = await self._database.fetch(_SQL["next_due"])
+        return due_ms if due_ms is None else int(due_ms)
+
+    async def stale_plans(self, shards: Collection[int], *, limit: int) -> list[tuple[str, JobId]]:
+        rows = await self._database.fetch(_SQL["stale"], list(shards), limit)
+        return [(row[0], JobId(row[1])) for row in rows]
+
+    async def adopt_zones(self, epochs: Mapping[int, int], tzdata: str) -> int:
+        older = await self._database.fetch(_SQL["older_zones"], list(epochs.keys()), list(epochs.values()), tzdata)
+        adopted = 0
+        for first in range(0, len(older), _SHARDS_ADOPTED):
+            some = older[first : first + _SHARDS_ADOPTED]
+            async with self._database.transaction() as connection:
+                rows = await connection.fetch(
+                    _SQL["adopt_zones"], [row[0] for row in some], [row[1] for row in some], tzdata
+                )
+                spoilt = await connection.fetch(_SQL["spoil_zoned"], [row[0] for row in rows]) if rows else []
+            adopted += len(rows)
+            if spoilt:
+                self._notices.announce("stale")
+        return adopted

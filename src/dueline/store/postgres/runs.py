@@ -9,8 +9,10 @@ import asyncpg
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId, RunId
+from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind
+from dueline.store.postgres.following import follow, lock_awaiting
 from dueline.store.postgres.part import Part, queries, run_columns
 from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt
@@ -25,6 +27,7 @@ from dueline.store.shapes import (
 )
 
 _SQL = queries("runs")
+_PLANS = queries("plans")
 
 
 def enqueue_arguments(runs: Sequence[NewRun]) -> list[Any]:
@@ -49,7 +52,7 @@ class RunPart(Part):
         claims, blocked = [], []
         for row in rows:
             if row["claimed_ms"] is None:
-                blocked.append(Blocked(row["id"], row["token"], row["job_id"], row["version"], row["held"]))
+                blocked.append(_to_blocked(row))
             else:
                 claims.append(_to_claim(row))
         return Claimed(claims, blocked)
@@ -70,11 +73,11 @@ class RunPart(Part):
             rows = await self._database.fetch(
                 _SQL["confirm_exclusive"], [claim.run_id for claim in exclusive], [claim.token for claim in exclusive]
             )
-            for run_id, token, job_id, version, placed, held in rows:
-                if placed:
-                    confirmed.tokens[run_id] = token
+            for row in rows:
+                if row["placed"]:
+                    confirmed.tokens[row["id"]] = row["token"]
                 else:
-                    confirmed.blocked.append(Blocked(run_id, token, job_id, version, held))
+                    confirmed.blocked.append(_to_blocked(row))
         return confirmed
 
     async def release(self, claims: Sequence[Claim]) -> set[RunId]:
@@ -95,12 +98,16 @@ class RunPart(Part):
             [end.reason for end in finishes],
         )
         exclusive = {end.run_id for end in finishes if end.exclusive}
-        if not exclusive:
+        awaited = {end.run_id: end.finished_ms for end in finishes if end.awaited}
+        if not exclusive and not awaited:
             return {RunId(row[0]) for row in await self._database.fetch(_SQL["finish"], *args)}
         async with self._database.transaction() as connection:
+            awaiting = await lock_awaiting(connection, list(awaited))
             rows = await connection.fetch(_SQL["finish"], *args)
+            ended = [(row[0], row[1], awaited[row[0]]) for row in rows if row[0] in awaited]
+            topics = await follow(connection, ended, awaiting)
             queues_woken = await leave_places(connection, [(row[0], row[1]) for row in rows if row[0] in exclusive])
-        self._notices.announce(*(f"ready/{queue}" for queue in queues_woken))
+        self._notices.announce(*topics, *(f"ready/{queue}" for queue in queues_woken))
         return {RunId(row[0]) for row in rows}
 
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
@@ -121,13 +128,32 @@ class RunPart(Part):
         return {RunId(row[0]) for row in rows}
 
     async def skip_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
-        rows = await self._database.fetch(
-            _SQL["skip_blocked"], [run.run_id for run in blocked], [run.token for run in blocked], reason
-        )
+        run_ids = [run.run_id for run in blocked]
+        args = (run_ids, [run.token for run in blocked], reason)
+        if not await self._database.fetch(_PLANS["lock_awaiting"], run_ids):
+            # As a rule nothing awaits them, and one statement does it.
+            return {RunId(row[0]) for row in await self._database.fetch(_SQL["skip_blocked"], *args)}
+        async with self._database.transaction() as connection:
+            awaiting = await lock_awaiting(connection, run_ids)
+            rows = await connection.fetch(_SQL["skip_blocked"], *args)
+            topics = await follow(connection, rows, awaiting)
+        self._notices.announce(*topics)
         return {RunId(row[0]) for row in rows}
 
     async def queues(self) -> list[str]:
         return [row[0] for row in await self._database.fetch(_SQL["queues"])]
+
+
+def _to_blocked(row: asyncpg.Record) -> Blocked:
+    overlap = row["overlap"]
+    return Blocked(
+        row["id"],
+        row["token"],
+        row["job_id"],
+        row["version"],
+        row["held"],
+        None if overlap is None else Overlap(overlap),
+    )
 
 
 def _to_claim(row: asyncpg.Record) -> Claim:

@@ -15,6 +15,8 @@ from dueline.store.shapes import MigrationState
 _LOCK = 0x6475656C696E65
 """Advisory lock number of a migration: the letters of "dueline"."""
 _VERSION_MIN = 150000
+_MIGRATION_S = 3600.0
+"""A migration may write every row anew, which takes longer than any other statement may."""
 
 
 class SchemaPart(Part):
@@ -29,8 +31,9 @@ class SchemaPart(Part):
                 "CREATE TABLE IF NOT EXISTS dueline.migrations"
                 " (version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_ms bigint NOT NULL)"
             )
+            await connection.execute("SET LOCAL statement_timeout = 0")
             for migration in pending(known, await _applied(connection)):
-                await connection.execute(migration.sql)
+                await connection.execute(migration.sql, timeout=_MIGRATION_S)
                 await connection.execute(
                     "INSERT INTO dueline.migrations VALUES ($1, $2, $3, dueline.now_ms())",
                     migration.version,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dueline.store.postgres.calendars import CalendarPart
+from dueline.store.postgres.cancels import CancelPart
 from dueline.store.postgres.changes import ChangePart
 from dueline.store.postgres.database import Database
 from dueline.store.postgres.history import HistoryPart
 from dueline.store.postgres.jobs import JobPart
 from dueline.store.postgres.leases import LeasePart
+from dueline.store.postgres.ledger import LedgerPart
 from dueline.store.postgres.members import MemberPart
 from dueline.store.postgres.notices import Notices
 from dueline.store.postgres.plans import PlanPart
 from dueline.store.postgres.reads import ReadPart
+from dueline.store.postgres.recovery import RecoveryPart
 from dueline.store.postgres.runs import RunPart
 from dueline.store.postgres.schema import SchemaPart
 from dueline.store.postgres.strays import StrayPart
@@ -18,7 +22,20 @@ from dueline.store.protocol import WakeUp
 
 
 class PostgresStore(
-    SchemaPart, JobPart, ChangePart, PlanPart, RunPart, StrayPart, MemberPart, LeasePart, ReadPart, HistoryPart
+    SchemaPart,
+    JobPart,
+    ChangePart,
+    PlanPart,
+    RunPart,
+    CancelPart,
+    StrayPart,
+    RecoveryPart,
+    MemberPart,
+    LeasePart,
+    ReadPart,
+    LedgerPart,
+    CalendarPart,
+    HistoryPart,
 ):
     """Any number of processes may open the same database."""
 

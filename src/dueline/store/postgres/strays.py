@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from dueline.domain import limits
 from dueline.domain.ids import RunId
-from dueline.domain.states import RunState
+from dueline.domain.states import TERMINAL, RunState
+from dueline.store.postgres.following import follow_and_leave, lock_awaiting
 from dueline.store.postgres.part import Part, queries
-from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt
 from dueline.store.shapes import Reclaim, Stray
 
@@ -37,9 +37,11 @@ class StrayPart(Part):
             limits.TIMEOUT_GRACE_MS,
         )
         async with self._database.transaction() as connection:
+            awaiting = await lock_awaiting(connection, [taken.run_id for taken in reclaims if taken.state in TERMINAL])
             rows = await connection.fetch(_SQL["reclaim"], *args)
-            queues_woken = await leave_places(connection, [(row[0], row[1]) for row in rows if row[1] is not None])
-        topics = {f"ready/{queue}" for queue in (*(row[2] for row in rows), *queues_woken)}
+            ended = [(run_id, job_id, ended_ms) for run_id, job_id, ended_ms, _ in rows if ended_ms is not None]
+            topics = await follow_and_leave(connection, ended, awaiting)
+        topics |= {f"ready/{row[3]}" for row in rows}
         if any(taken.state is RunState.RETRYING for taken in reclaims):
             topics.add("waiting")
         self._notices.announce(*topics)

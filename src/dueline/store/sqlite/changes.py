@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import apsw
 import msgspec
 
@@ -10,10 +12,11 @@ from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job
 from dueline.domain.run import first_token
-from dueline.domain.sharding import shard_of
-from dueline.domain.states import HeldReason, JobState
-from dueline.store.records import encode_definition, target_type, to_job, to_live_run
-from dueline.store.sqlite.part import Part, pack, pack_ids, queries, wrap_tags
+from dueline.domain.states import HeldReason
+from dueline.store.records import calendar_names, encode_definition, target_type, to_job, to_live_run
+from dueline.store.sqlite.calendars import calendars_named, unuse_calendars, use_calendars
+from dueline.store.sqlite.ledger import tell
+from dueline.store.sqlite.part import Part, is_exhausted, pack, pack_ids, plan_row, queries, wrap_tags
 from dueline.store.sqlite.places import end_runs, vacate
 from dueline.store.sqlite.runs import enqueue
 from dueline.store.sqlite.session import Session
@@ -34,15 +37,17 @@ def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChan
     if job.version != hand.job.version:
         session.rows(_SQL["keep_version"], job_id)
     generation = _write_job(session, job, deleted=change.deleted)
-    if job.next_ms is None:
+    if is_exhausted(job.position):
         session.rows(_SQL["unplan"], job_id)
     else:
-        due_ms = None if job.state is JobState.PAUSED else job.next_ms
-        plan = (job_id.hex(), shard_of(job_id), job.version, generation, job.next_ms, due_ms)
-        session.rows(_SQL["replan"], pack([plan]))
+        session.rows(_SQL["replan"], pack([plan_row(job, generation=generation, stale=change.stale)]))
+    _move_uses(session, hand.job, () if change.deleted else calendar_names(job.definition))
     _move_runs(session, change)
     enqueue(session, [msgspec.structs.replace(run, token=first_token(generation)) for run in change.runs])
+    tell(session, [(job_id, hand.job.version, unfired) for unfired in change.unfired])
     session.wake("plans")
+    if change.stale:
+        session.wake("stale")
     return job
 
 
@@ -50,10 +55,12 @@ def _in_hand(session: Session, tenant: str, job_id: JobId) -> JobInHand:
     rows = session.rows(_SQL["get"], tenant, job_id)
     if not rows:
         raise NotFound("job", job_text(job_id))
+    job = to_job(rows[0])
     return JobInHand(
-        job=to_job(rows[0]),
+        job=job,
         now_ms=session.value(_SQL["clock"]),
         runs=tuple(to_live_run(run) for run in session.rows(_SQL["lock_runs"], job_id)),
+        calendars=calendars_named(session, tenant, calendar_names(job.definition)),
     )
 
 
@@ -73,11 +80,21 @@ def _write_job(session: Session, job: Job, *, deleted: bool) -> int:
             encode_definition(definition),
             job.pause_note,
             job.updated_ms,
+            job.since_ms,
             deleted,
         )
     except apsw.ConstraintError:
         raise Conflict(f"the name {definition.name!r} is taken") from None
     return generation
+
+
+def _move_uses(session: Session, before: Job, names: Collection[str]) -> None:
+    """Keep which calendars the job names. A job that names none, and named none before, costs no statement."""
+    old, new = set(calendar_names(before.definition)), set(names)
+    if old - new:
+        unuse_calendars(session, [(before.tenant, name, before.id) for name in old - new])
+    if new - old:
+        use_calendars(session, [(before.tenant, name, before.id) for name in new - old])
 
 
 def _move_runs(session: Session, change: JobChange) -> None:

@@ -6,10 +6,17 @@ from collections.abc import Collection, Sequence
 
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
-from dueline.domain.sharding import shard_of
-from dueline.store.records import created_job, decode_definition, encode_definition, target_type, to_job
-from dueline.store.shapes import JobFilter, NewJob
-from dueline.store.sqlite.part import Part, pack, queries, tag_pattern, wrap_tags
+from dueline.store.records import (
+    calendar_names,
+    created_job,
+    decode_definition,
+    encode_definition,
+    target_type,
+    to_job,
+)
+from dueline.store.shapes import JobFilter, NewJob, VersionInForce
+from dueline.store.sqlite.calendars import use_calendars
+from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern, wrap_tags
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("jobs")
@@ -26,6 +33,9 @@ class JobPart(Part):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._database.page(_jobs_page, match, before, limit)
 
+    async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
+        return await self._database.page(_versions_of, job_id)
+
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         return await self._database.read(_job_versions, keys)
 
@@ -33,14 +43,15 @@ class JobPart(Part):
 def _create_jobs(session: Session, jobs: Sequence[NewJob]) -> list[Job | None]:
     created_ms: dict[bytes, int] = dict(session.rows(_SQL["create"], pack([_job_row(job) for job in jobs])))
     created = [created_job(job, created_ms=created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
-    plans = [
-        (job.id.hex(), shard_of(job.id), job.version, 1, job.next_ms, job.next_ms)
-        for job in created
-        if job is not None and job.next_ms is not None
-    ]
+    planned = [job for job in created if job is not None and not is_exhausted(job.position)]
+    plans = [plan_row(job, generation=1, stale=bool(calendar_names(job.definition))) for job in planned]
     session.rows(_SQL["replan"], pack(plans))
     if plans:
         session.wake("plans")
+    uses = [(job.tenant, name, job.id) for job in created if job is not None for name in calendar_names(job.definition)]
+    if uses:
+        use_calendars(session, uses)
+        session.wake("stale")
     return created
 
 
@@ -62,6 +73,11 @@ def _jobs_page(session: Session, match: JobFilter, before: JobId | None, limit: 
         limit,
     )
     return [to_job(row) for row in rows]
+
+
+def _versions_of(session: Session, job_id: JobId) -> list[VersionInForce]:
+    rows = session.rows(_SQL["versions_of"], job_id)
+    return [VersionInForce(version, since_ms, decode_definition(text)) for version, since_ms, text in rows]
 
 
 def _job_versions(session: Session, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:

@@ -7,9 +7,12 @@ from typing import Any
 
 import msgspec
 
+from dueline.domain.job import Job
+from dueline.domain.planning import Position
 from dueline.domain.run import NewRun
+from dueline.domain.sharding import shard_of
 from dueline.store.queries import load_queries
-from dueline.store.records import TAG_SEPARATOR, join_tags
+from dueline.store.records import TAG_SEPARATOR, delay_ms, is_zoned, join_tags
 from dueline.store.sqlite.database import Database
 
 _encoder = msgspec.json.Encoder()
@@ -43,7 +46,7 @@ def run_row(run: NewRun) -> tuple[Any, ...]:
     """A run in the order of `enqueue` and `fire`."""
     return (
         run.id.hex(),
-        _hex(run.job_id),
+        hex_of(run.job_id),
         run.version,
         run.tenant,
         run.kind,
@@ -56,10 +59,34 @@ def run_row(run: NewRun) -> tuple[Any, ...]:
         run.scheduled_ms,
         run.due_ms,
         wrap_tags(run.tags),
-        _hex(run.parent_id),
+        hex_of(run.parent_id),
         run.spec,
         run.token,
+        run.overlap,
     )
+
+
+def plan_row(job: Job, *, generation: int, stale: bool) -> tuple[Any, ...]:
+    """A plan in the order of `replan`."""
+    position = job.position
+    return (
+        job.id.hex(),
+        shard_of(job.id),
+        job.version,
+        generation,
+        position.next_ms,
+        position.due_ms,
+        hex_of(position.awaiting),
+        position.runs_left,
+        delay_ms(job.definition),
+        int(is_zoned(job.definition)),
+        int(stale),
+    )
+
+
+def is_exhausted(position: Position) -> bool:
+    """Whether nothing of a schedule is left to decide: it has no plan."""
+    return position.next_ms is None and position.awaiting is None
 
 
 def wrap_tags(tags: Sequence[str]) -> str:
@@ -75,5 +102,5 @@ def tag_pattern(tag: str | None) -> str | None:
     return None if tag is None else wrap_tags([tag])
 
 
-def _hex(identifier: bytes | None) -> str | None:
+def hex_of(identifier: bytes | None) -> str | None:
     return None if identifier is None else identifier.hex()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from dueline.domain.ids import RunId
 from dueline.store.sqlite.part import pack, pack_ids, queries
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
+_PLANS = queries("plans")
 
 
 def end_runs(session: Session, run_ids: Collection[bytes]) -> None:
@@ -28,3 +30,14 @@ def leave_places(session: Session, runs: Iterable[Any]) -> None:
     if jobs:
         freed = session.rows(_SQL["leave_places"], pack_ids(jobs))
         session.wake(*{f"ready/{row[0]}" for row in freed})
+
+
+def follow(session: Session, runs: Iterable[Any], *, ended_ms: Mapping[RunId, int] | None = None) -> None:
+    """Let schedules go on that awaited the end of runs, given as (run id, job id): from when each ended, or else from now."""
+    ends = [
+        (run_id.hex(), job_id.hex(), session.now_ms if ended_ms is None else ended_ms[run_id])
+        for run_id, job_id in runs
+        if job_id is not None
+    ]
+    if ends and session.rows(_PLANS["follow"], pack(ends)):
+        session.wake("plans")

@@ -8,6 +8,7 @@ from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId, RunId
+from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind, RunState
 from dueline.store.shapes import (
@@ -20,7 +21,7 @@ from dueline.store.shapes import (
     Retry,
 )
 from dueline.store.sqlite.part import Part, pack, queries, run_row
-from dueline.store.sqlite.places import end_runs, leave_places, vacate
+from dueline.store.sqlite.places import end_runs, follow, leave_places, vacate
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
@@ -56,10 +57,10 @@ class RunPart(Part):
         return await self._database.write(_retry, retries)
 
     async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
-        return await self._database.write(_hold_blocked, blocked)
+        return await self._database.write(hold_blocked, blocked)
 
     async def skip_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
-        return await self._database.write(_skip_blocked, blocked, reason)
+        return await self._database.write(skip_blocked, blocked, reason)
 
     async def queues(self) -> list[str]:
         return await self._database.read(_queues)
@@ -84,7 +85,7 @@ def _claim(session: Session, worker: BootId, queue: str, ahead_ms: int, limit: i
     """Three statements that pick the same runs: nobody writes between them, and the moment is one."""
     args = (worker, queue, ahead_ms, limit)
     session.rows(_SQL["claim_place"], *args)
-    blocked = [Blocked(*row) for row in session.rows(_SQL["claim_blocked"], *args)]
+    blocked = [_to_blocked(row) for row in session.rows(_SQL["claim_blocked"], *args)]
     rows = session.rows(_SQL["claim"], *args)
     rows.sort(key=_RANK_AND_ID)
     return Claimed([_to_claim(row) for row in rows], blocked)
@@ -97,20 +98,20 @@ def _claims_of(session: Session, worker: BootId) -> list[Claim]:
 def _confirm(session: Session, claims: Sequence[Claim]) -> Confirmed:
     shared = [claim for claim in claims if not claim.exclusive]
     exclusive = [claim for claim in claims if claim.exclusive]
-    confirmed = Confirmed(dict(session.rows(_SQL["confirm"], _pack_claims(shared))), [])
+    confirmed = Confirmed(dict(session.rows(_SQL["confirm"], pack_claims(shared))), [])
     if exclusive:
-        asked = _pack_claims(exclusive)
+        asked = pack_claims(exclusive)
         session.rows(_SQL["confirm_place"], asked)
-        for run_id, token, job_id, version, placed, held in session.rows(_SQL["confirm_exclusive"], asked):
+        for *run, placed in session.rows(_SQL["confirm_exclusive"], asked):
             if placed:
-                confirmed.tokens[run_id] = token
+                confirmed.tokens[run[0]] = run[1]
             else:
-                confirmed.blocked.append(Blocked(run_id, token, job_id, version, held))
+                confirmed.blocked.append(_to_blocked(run))
     return confirmed
 
 
 def _release(session: Session, claims: Sequence[Claim]) -> set[RunId]:
-    rows = session.rows(_SQL["release"], _pack_claims(claims))
+    rows = session.rows(_SQL["release"], pack_claims(claims))
     # A run that was tried before keeps its place; one that was not is as if it had never been claimed.
     vacate(session, [(run_id, job_id) for run_id, job_id, attempt, _ in rows if attempt == 0])
     session.wake(*{f"ready/{row[3]}" for row in rows})
@@ -127,6 +128,9 @@ def _finish(session: Session, finishes: Sequence[Finish]) -> set[RunId]:
     exclusive = {end.run_id for end in finishes if end.exclusive}
     if exclusive:
         leave_places(session, [row for row in rows if row[0] in exclusive])
+    awaited = {end.run_id: end.finished_ms for end in finishes if end.awaited}
+    if awaited:
+        follow(session, [row for row in rows if row[0] in awaited], ended_ms=awaited)
     return {row[0] for row in rows}
 
 
@@ -138,13 +142,14 @@ def _retry(session: Session, retries: Sequence[Retry]) -> set[RunId]:
     return {row[0] for row in rows}
 
 
-def _hold_blocked(session: Session, blocked: Sequence[Blocked]) -> set[RunId]:
-    return {row[0] for row in session.rows(_SQL["hold_blocked"], _pack_claims(blocked))}
+def hold_blocked(session: Session, blocked: Sequence[Blocked]) -> set[RunId]:
+    return {row[0] for row in session.rows(_SQL["hold_blocked"], pack_claims(blocked))}
 
 
-def _skip_blocked(session: Session, blocked: Sequence[Blocked], reason: str) -> set[RunId]:
-    rows = session.rows(_SQL["skip_blocked"], _pack_claims(blocked), reason)
+def skip_blocked(session: Session, blocked: Sequence[Blocked], reason: str) -> set[RunId]:
+    rows = session.rows(_SQL["skip_blocked"], pack_claims(blocked), reason)
     end_runs(session, [row[0] for row in rows])
+    follow(session, rows)
     return {row[0] for row in rows}
 
 
@@ -152,8 +157,13 @@ def _queues(session: Session) -> list[str]:
     return [row[0] for row in session.rows(_SQL["queues"])]
 
 
-def _pack_claims(claims: Sequence[Claim | Blocked]) -> str:
+def pack_claims(claims: Sequence[Claim | Blocked]) -> str:
     return pack([(claim.run_id.hex(), claim.token) for claim in claims])
+
+
+def _to_blocked(row: Any) -> Blocked:
+    fields = (*row[:5], None if row[5] is None else Overlap(row[5]))
+    return Blocked(*fields)
 
 
 def _to_claim(row: Any) -> Claim:

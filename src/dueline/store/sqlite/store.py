@@ -6,21 +6,38 @@ from os import PathLike, fspath
 
 from dueline.runtime.clock import Clock
 from dueline.store.protocol import WakeUp
+from dueline.store.sqlite.calendars import CalendarPart
+from dueline.store.sqlite.cancels import CancelPart
 from dueline.store.sqlite.changes import ChangePart
 from dueline.store.sqlite.database import Database
 from dueline.store.sqlite.history import HistoryPart
 from dueline.store.sqlite.jobs import JobPart
 from dueline.store.sqlite.leases import LeasePart
+from dueline.store.sqlite.ledger import LedgerPart
 from dueline.store.sqlite.members import MemberPart
 from dueline.store.sqlite.plans import PlanPart
 from dueline.store.sqlite.reads import ReadPart
+from dueline.store.sqlite.recovery import RecoveryPart
 from dueline.store.sqlite.runs import RunPart
 from dueline.store.sqlite.schema import SchemaPart, inspect, settle
 from dueline.store.sqlite.strays import StrayPart
 
 
 class SqliteStore(
-    SchemaPart, JobPart, ChangePart, PlanPart, RunPart, StrayPart, MemberPart, LeasePart, ReadPart, HistoryPart
+    SchemaPart,
+    JobPart,
+    ChangePart,
+    PlanPart,
+    RunPart,
+    CancelPart,
+    RecoveryPart,
+    StrayPart,
+    MemberPart,
+    LeasePart,
+    ReadPart,
+    LedgerPart,
+    CalendarPart,
+    HistoryPart,
 ):
     """One process owns the file; `clock` is the store's clock. The path `:memory:` keeps everything in memory.
 

@@ -10,7 +10,7 @@ from dueline.domain.ids import RunId
 from dueline.domain.states import RunState
 from dueline.store.shapes import Reclaim, Stray
 from dueline.store.sqlite.part import Part, pack, queries
-from dueline.store.sqlite.places import end_runs, leave_places
+from dueline.store.sqlite.places import end_runs, follow, leave_places
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
@@ -39,7 +39,7 @@ def _strays(session: Session, grace_ms: int, limit: int) -> list[Stray]:
 
 
 def _to_stray(row: Any) -> Stray:
-    fields = (*row[:8], bool(row[8]), row[9])
+    fields = (*row[:8], bool(row[8]), *row[9:])
     return Stray(*fields)
 
 
@@ -64,4 +64,5 @@ def _reclaim(session: Session, reclaims: Sequence[Reclaim]) -> set[RunId]:
     dead = session.rows(_SQL["reclaim_dead"], wanted, limits.TIMEOUT_GRACE_MS)
     end_runs(session, [row[0] for row in dead])
     leave_places(session, dead)
+    follow(session, dead)
     return {row[0] for row in back} | {row[0] for row in dead}

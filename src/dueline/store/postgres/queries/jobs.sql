@@ -2,28 +2,35 @@
 -- Write jobs and their plans; a name that is taken leaves its job out, and so does an id: the same job, asked for again.
 WITH asked AS (
     SELECT * FROM unnest(
-        $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::smallint[], $10::bigint[]
-    ) AS a (id, tenant, name, queue, region, target_type, tags, definition, shard, next_ms)
+        $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::smallint[], $10::bigint[],
+        $11::bigint[], $12::uuid[], $13::integer[], $14::bigint[], $15::boolean[], $16::boolean[]
+    ) AS a (
+        id, tenant, name, queue, region, target_type, tags, definition, shard, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale
+    )
 ), created AS (
     INSERT INTO dueline.jobs (
-        id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms
+        id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms, since_ms
     )
     SELECT
         id, tenant, name, 'active', 1, 1, queue, region, target_type, string_to_array(tags, E'\x1f'), definition,
-        dueline.now_ms(), dueline.now_ms()
+        dueline.now_ms(), dueline.now_ms(), dueline.now_ms()
     FROM asked
     ON CONFLICT DO NOTHING
     RETURNING id, created_ms
 ), planned AS (
-    INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms)
-    SELECT id, shard, 1, 1, next_ms, next_ms FROM asked JOIN created USING (id) WHERE next_ms IS NOT NULL
+    INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale)
+    SELECT id, shard, 1, 1, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale
+    FROM asked
+    JOIN created USING (id)
+    WHERE next_ms IS NOT NULL OR awaiting IS NOT NULL
 )
 SELECT id, created_ms FROM created;
 
 -- name: get
 -- A living job with its plan.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
 FROM dueline.jobs AS j
 LEFT JOIN dueline.plans AS p ON p.job_id = j.id
 WHERE j.tenant = $1 AND j.id = $2 AND j.deleted_ms IS NULL;
@@ -32,7 +39,8 @@ WHERE j.tenant = $1 AND j.id = $2 AND j.deleted_ms IS NULL;
 -- Living jobs below an id, newest first. A generic plan cannot know that most filters are absent; written with OR it would expect next
 -- to nothing to match, and read and sort all jobs of the tenant.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
 FROM dueline.jobs AS j
 LEFT JOIN dueline.plans AS p ON p.job_id = j.id
 WHERE
@@ -58,13 +66,20 @@ FROM wanted AS w
 JOIN dueline.job_versions AS v ON v.job_id = w.job_id AND v.version = w.version
 JOIN dueline.jobs AS j ON j.id = v.job_id;
 
+-- name: versions_of
+-- All versions of a job, oldest first.
+SELECT version, since_ms, definition FROM dueline.job_versions WHERE job_id = $1
+UNION ALL
+SELECT version, since_ms, definition FROM dueline.jobs WHERE id = $1
+ORDER BY version;
+
 -- name: lock_plan
 -- First lock of a change: firing takes the plan before the job as well.
-SELECT next_ms FROM dueline.plans WHERE job_id = $1 FOR UPDATE;
+SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = $1 FOR UPDATE;
 
 -- name: lock
 -- Second lock of a change: the job itself.
-SELECT id, tenant, state, version, definition, pause_note, created_ms, updated_ms
+SELECT id, tenant, state, version, definition, pause_note, created_ms, updated_ms, since_ms
 FROM dueline.jobs
 WHERE tenant = $1 AND id = $2 AND deleted_ms IS NULL
 FOR UPDATE;
@@ -83,25 +98,28 @@ SELECT dueline.now_ms();
 
 -- name: keep_version
 -- Keep the version that is about to be replaced.
-INSERT INTO dueline.job_versions (job_id, version, definition)
-SELECT id, version, definition FROM dueline.jobs WHERE id = $1;
+INSERT INTO dueline.job_versions (job_id, version, definition, since_ms)
+SELECT id, version, definition, since_ms FROM dueline.jobs WHERE id = $1;
 
 -- name: change
 -- Write a changed job.
 UPDATE dueline.jobs
 SET
     name = $2, state = $3, version = $4, queue = $5, region = $6, target_type = $7, tags = string_to_array($8, E'\x1f'),
-    definition = $9, pause_note = $10, updated_ms = $11::bigint, deleted_ms = CASE WHEN $12::boolean THEN $11::bigint END,
-    generation = generation + 1
+    definition = $9, pause_note = $10, updated_ms = $11::bigint, since_ms = $12,
+    deleted_ms = CASE WHEN $13::boolean THEN $11::bigint END, generation = generation + 1
 WHERE id = $1
 RETURNING generation;
 
 -- name: replan
 -- Put a plan where the change says.
-INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (job_id) DO UPDATE
-SET version = excluded.version, generation = excluded.generation, next_ms = excluded.next_ms, due_ms = excluded.due_ms;
+SET
+    version = excluded.version, generation = excluded.generation, next_ms = excluded.next_ms, due_ms = excluded.due_ms,
+    awaiting = excluded.awaiting, runs_left = excluded.runs_left, delay_ms = excluded.delay_ms, zoned = excluded.zoned,
+    stale = excluded.stale;
 
 -- name: unplan
 -- Take a plan away: nothing of the schedule is left to decide.
@@ -112,7 +130,7 @@ DELETE FROM dueline.plans WHERE job_id = $1;
 -- Runs whose time had not come vanish; whoever held one finds that out before starting it.
 WITH gone AS (
     DELETE FROM dueline.runs
-    WHERE id = ANY($1::uuid[]) AND state IN ('ready', 'held', 'running')
+    WHERE id = ANY($1::uuid[]) AND state IN ('scheduled', 'ready', 'held', 'running')
     RETURNING id, job_id
 )
 DELETE FROM dueline.places AS p USING gone WHERE p.job_id = gone.job_id AND p.run_id = gone.id;

@@ -1,19 +1,34 @@
 -- name: due
 -- Plans to act on: one bounded index scan per shard, each for its share of the page.
-SELECT p.job_id, p.shard, p.version, p.generation, p.next_ms
+SELECT p.job_id, p.shard, p.version, p.generation, p.next_ms, p.runs_left
 FROM unnest($1::smallint[]) AS s (shard)
 CROSS JOIN LATERAL (
-    SELECT job_id, shard, version, generation, next_ms
+    SELECT job_id, shard, version, generation, next_ms, runs_left
     FROM dueline.plans
     WHERE shard = s.shard AND due_ms >= $2 AND due_ms <= $3
     ORDER BY due_ms
     LIMIT greatest($4::bigint / greatest(cardinality($1::smallint[]), 1), 1)
 ) AS p;
 
+-- name: next_due
+-- When there is something to do next: the first entry of every shard, and of the runs that wait.
+SELECT least(
+    (
+        SELECT min(p.due_ms)
+        FROM dueline.shards AS s
+        CROSS JOIN LATERAL (
+            SELECT due_ms FROM dueline.plans WHERE shard = s.shard AND due_ms IS NOT NULL ORDER BY due_ms LIMIT 1
+        ) AS p
+    ),
+    (SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying'))
+);
+
 -- name: fire
 -- move: fire
 -- Write runs and move schedules, for those shards whose epoch is still the caller's. The shared lock makes a taker wait until we are
--- done, and makes us see its epoch if it came first. An occurrence that ran before, live or finished, is not written again.
+-- done, and makes us see its epoch if it came first. An occurrence that ran before, live or finished, is not written again; a run that
+-- is not due soon waits outside the ready queue. What became no runs is told, which is rare. The clock is asked in a SELECT, once and not
+-- for every row.
 WITH owned AS MATERIALIZED (
     SELECT s.shard
     FROM dueline.shards AS s
@@ -21,21 +36,23 @@ WITH owned AS MATERIALIZED (
     FOR SHARE OF s
 ), firing AS MATERIALIZED (
     SELECT f.*
-    FROM unnest($3::uuid[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[]) AS f (job_id, shard, generation, next_ms, following_ms)
+    FROM unnest(
+        $3::uuid[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::integer[]
+    ) AS f (job_id, shard, generation, next_ms, following_ms, due_ms, awaiting, runs_left)
     WHERE f.shard IN (SELECT shard FROM owned)
 ), moved AS (
     UPDATE dueline.plans AS p
-    SET next_ms = f.following_ms, due_ms = f.following_ms
+    SET next_ms = f.following_ms, due_ms = f.due_ms, awaiting = f.awaiting, runs_left = f.runs_left
     FROM firing AS f
     WHERE
-        f.following_ms IS NOT NULL
+        (f.following_ms IS NOT NULL OR f.awaiting IS NOT NULL)
         AND p.job_id = f.job_id AND p.generation = f.generation AND p.next_ms = f.next_ms AND p.due_ms IS NOT NULL
     RETURNING p.job_id
 ), exhausted AS (
     DELETE FROM dueline.plans AS p
     USING firing AS f
     WHERE
-        f.following_ms IS NULL
+        f.following_ms IS NULL AND f.awaiting IS NULL
         AND p.job_id = f.job_id AND p.generation = f.generation AND p.next_ms = f.next_ms AND p.due_ms IS NOT NULL
     RETURNING p.job_id
 ), finished AS (
@@ -48,19 +65,89 @@ WITH owned AS MATERIALIZED (
 ), written AS (
     INSERT INTO dueline.runs (
         id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms,
-        created_ms, token, attempt, lost, tags, attempts
+        created_ms, token, attempt, lost, tags, attempts, overlap
     )
     SELECT
-        r.id, r.job_id, r.version, r.tenant, r.kind, 'ready', r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms,
-        r.scheduled_ms, r.due_ms, dueline.now_ms(), r.token, 0, 0, string_to_array(r.tags, E'\x1f'), ''
+        r.id, r.job_id, r.version, r.tenant, r.kind,
+        CASE WHEN r.due_ms > (SELECT dueline.now_ms()) + $11 THEN 'scheduled' ELSE 'ready' END,
+        r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms,
+        (SELECT dueline.now_ms()), r.token, 0, 0, string_to_array(r.tags, E'\x1f'), '', r.overlap
     FROM unnest(
-        $8::uuid[], $9::uuid[], $10::integer[], $11::text[], $12::text[], $13::text[], $14::smallint[], $15::bigint[], $16::text[],
-        $17::boolean[], $18::integer[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[]
+        $12::uuid[], $13::uuid[], $14::integer[], $15::text[], $16::text[], $17::text[], $18::smallint[], $19::bigint[], $20::text[],
+        $21::boolean[], $22::integer[], $23::bigint[], $24::bigint[], $25::text[], $26::bigint[], $27::text[]
     ) AS r (
-        id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token
+        id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token,
+        overlap
     )
     JOIN fired USING (job_id)
     WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
     ON CONFLICT (id) DO NOTHING
+    RETURNING state
+), told AS (
+    INSERT INTO dueline.ledger (job_id, from_ms, to_ms, version, verdict, reason)
+    SELECT u.job_id, u.from_ms, u.to_ms, u.version, u.verdict, u.reason
+    FROM unnest($28::uuid[], $29::bigint[], $30::bigint[], $31::integer[], $32::text[], $33::text[])
+        AS u (job_id, from_ms, to_ms, version, verdict, reason)
+    JOIN fired USING (job_id)
+    ON CONFLICT DO NOTHING
 )
-SELECT job_id FROM fired;
+SELECT job_id, EXISTS (SELECT FROM written WHERE state = 'scheduled') AS waiting FROM fired;
+
+-- name: lock_awaiting
+-- Before runs end: lock the plans that await them, ahead of the runs as everywhere, so that they can `follow`. Which run a plan awaits
+-- is written together with the run, so a plan that awaits none of these now will not begin to.
+SELECT job_id FROM dueline.plans WHERE awaiting = ANY($1::uuid[]) ORDER BY job_id FOR NO KEY UPDATE;
+
+-- name: follow
+-- Schedules that await the end of these runs go on from it. A paused job gets the occurrence, and nothing to act on.
+UPDATE dueline.plans AS p
+SET
+    next_ms = e.ended_ms + p.delay_ms, awaiting = NULL,
+    due_ms = CASE j.state WHEN 'active' THEN e.ended_ms + p.delay_ms END
+FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS e (run_id, job_id, ended_ms)
+JOIN dueline.jobs AS j ON j.id = e.job_id
+WHERE p.job_id = e.job_id AND p.awaiting = e.run_id
+RETURNING p.job_id;
+
+-- name: follow_lost
+-- Schedules that await a run which is not live go on from now.
+UPDATE dueline.plans AS p
+SET
+    next_ms = dueline.now_ms() + p.delay_ms, awaiting = NULL,
+    due_ms = CASE j.state WHEN 'active' THEN dueline.now_ms() + p.delay_ms END
+FROM dueline.jobs AS j
+WHERE
+    p.awaiting IS NOT NULL AND j.id = p.job_id
+    AND NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.awaiting)
+RETURNING p.job_id;
+
+-- name: stale
+-- Plans that must be looked at again.
+SELECT j.tenant, p.job_id
+FROM dueline.plans AS p
+JOIN dueline.jobs AS j ON j.id = p.job_id
+WHERE p.stale AND p.shard = ANY($1::smallint[])
+LIMIT $2;
+
+-- name: older_zones
+-- Shards whose plans were made by older rules of the time zones, if they are still the caller's: as a rule none.
+SELECT s.shard, s.epoch
+FROM dueline.shards AS s
+JOIN unnest($1::smallint[], $2::bigint[]) AS t (shard, epoch) ON s.shard = t.shard AND s.epoch = t.epoch
+WHERE s.tzdata < $3
+ORDER BY s.shard;
+
+-- name: adopt_zones
+-- Some of these shards, if they still are both; `spoil_zoned` follows.
+UPDATE dueline.shards AS s
+SET tzdata = $3
+FROM unnest($1::smallint[], $2::bigint[]) AS t (shard, epoch)
+WHERE s.shard = t.shard AND s.epoch = t.epoch AND s.tzdata < $3
+RETURNING s.shard;
+
+-- name: spoil_zoned
+-- The plans of some shards that depend on a time zone must be looked at again. An index would cost every firing of such a plan; this
+-- reads all plans instead, once for new rules.
+UPDATE dueline.plans SET stale = true
+WHERE zoned AND NOT stale AND shard = ANY($1::smallint[])
+RETURNING job_id;

@@ -3,19 +3,20 @@
 -- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
 INSERT INTO dueline.runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
-    token, attempt, lost, tags, parent_id, spec, attempts
+    token, attempt, lost, tags, parent_id, spec, attempts, overlap
 )
 SELECT
     r.id, r.job_id, r.version, r.tenant, r.kind,
     CASE WHEN r.due_ms > dueline.now_ms() + $1 THEN 'scheduled' ELSE 'ready' END,
     r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms, dueline.now_ms(),
-    r.token, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, ''
+    r.token, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, '', r.overlap
 FROM unnest(
     $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::bigint[], $10::text[],
-    $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::uuid[], $18::text[]
+    $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::text[], $18::uuid[],
+    $19::text[]
 ) AS r (
-    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, parent_id,
-    spec
+    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, overlap,
+    parent_id, spec
 )
 WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
 ON CONFLICT (id) DO NOTHING
@@ -44,7 +45,7 @@ SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying');
 -- it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the place when it starts, and a
 -- retried one has it already.
 WITH picked AS MATERIALIZED (
-    SELECT id, job_id, version, token, exclusive, rank, exclusive AND due_ms <= dueline.now_ms() AS needs_place
+    SELECT id, job_id, version, token, exclusive, rank, overlap, exclusive AND due_ms <= dueline.now_ms() AS needs_place
     FROM dueline.runs
     WHERE
         queue = $2 AND state = 'ready' AND due_ms <= dueline.now_ms() + $3
@@ -74,7 +75,8 @@ SELECT
     c.attempt, c.lost, p.exclusive, c.spec,
     CASE WHEN c.id IS NULL THEN (
         SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held'
-    ) END AS held
+    ) END AS held,
+    p.overlap
 FROM picked AS p
 LEFT JOIN claimed AS c ON c.id = p.id;
 
@@ -103,7 +105,7 @@ FOR KEY SHARE OF r;
 -- move: confirm
 -- The same for runs that must not overlap: to start, each needs its job's place. The answer says which have it.
 WITH asked AS MATERIALIZED (
-    SELECT r.id, r.token, r.job_id, r.version, r.rank
+    SELECT r.id, r.token, r.job_id, r.version, r.rank, r.overlap
     FROM unnest($1::uuid[], $2::bigint[]) AS c (id, token)
     JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'
     ORDER BY r.id
@@ -118,7 +120,7 @@ SELECT
     a.id, a.token, a.job_id, a.version,
     a.id IN (SELECT run_id FROM placed)
     OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = a.job_id AND o.run_id = a.id) AS placed,
-    (SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = a.job_id AND h.state = 'held') AS held
+    (SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = a.job_id AND h.state = 'held') AS held, a.overlap
 FROM asked AS a;
 
 -- name: release
@@ -243,7 +245,7 @@ SELECT
     dueline.now_ms(), NULL, attempts_made, lost, $3, tags, parent_id, spec, attempts
 FROM ended
 ON CONFLICT (id) DO NOTHING
-RETURNING id;
+RETURNING id, job_id, finished_ms;
 
 -- name: sweep_places
 -- A place is worth what its run is: one whose run is not live is nobody's.
@@ -271,7 +273,7 @@ RETURNING r.queue;
 -- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
 SELECT
     r.id, r.token, r.job_id, r.version, r.worker, r.attempt, r.lost, r.claimed_ms,
-    EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec
+    EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec, r.cancel
 FROM dueline.runs AS r
 WHERE
     r.state = 'running' AND (
@@ -303,23 +305,23 @@ WITH wanted AS MATERIALIZED (
 ), dead AS (
     DELETE FROM dueline.runs AS r
     USING wanted AS w
-    WHERE r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.next_state = 'failed'
-    RETURNING r.*, w.why, w.record, w.lost AS lost_now
+    WHERE r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.next_state IN ('failed', 'cancelled')
+    RETURNING r.*, w.next_state, w.why, w.record, w.lost AS lost_now
 ), kept AS (
     INSERT INTO dueline.history (
         id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
         finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
     )
     SELECT
-        id, job_id, version, tenant, kind, 'failed', queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, NULL,
+        id, job_id, version, tenant, kind, next_state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, NULL,
         dueline.now_ms(), worker, attempt, lost + lost_now, why, tags, parent_id, spec,
         attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
     FROM dead
     ON CONFLICT (id) DO NOTHING
 )
-SELECT id, NULL AS ended_job_id, queue FROM back
+SELECT id, NULL AS ended_job_id, NULL AS ended_ms, queue FROM back
 UNION ALL
-SELECT id, job_id, queue FROM dead;
+SELECT id, job_id, dueline.now_ms(), queue FROM dead;
 
 -- name: queues
 -- Queues that hold ready runs: a walk over the index that looks at one entry a queue.

@@ -1,11 +1,12 @@
 -- name: create
 -- Write jobs; a name that is taken leaves its job out, and so does an id that was written before. Their plans follow by `replan`.
 INSERT INTO jobs (
-    id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms
+    id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms,
+    since_ms
 )
 SELECT
     unhex(value ->> 0), value ->> 1, value ->> 2, 'active', 1, 1, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-    now_ms(), now_ms()
+    now_ms(), now_ms(), now_ms()
 FROM jsonb_each(?1)
 WHERE true
 ON CONFLICT DO NOTHING
@@ -14,7 +15,8 @@ RETURNING id, created_ms;
 -- name: get
 -- A living job with its plan.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
 FROM jobs AS j
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE j.tenant = ?1 AND j.id = ?2 AND j.deleted_ms IS NULL;
@@ -22,7 +24,8 @@ WHERE j.tenant = ?1 AND j.id = ?2 AND j.deleted_ms IS NULL;
 -- name: page
 -- Living jobs below an id, newest first.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, j.pause_note, j.created_ms, j.updated_ms
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
 FROM jobs AS j INDEXED BY jobs_page
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE
@@ -48,6 +51,13 @@ FROM wanted AS w
 CROSS JOIN job_versions AS v ON v.job_id = w.job_id AND v.version = w.version
 CROSS JOIN jobs AS j ON j.id = v.job_id;
 
+-- name: versions_of
+-- All versions of a job, oldest first.
+SELECT version, since_ms, definition FROM job_versions WHERE job_id = ?1
+UNION ALL
+SELECT version, since_ms, definition FROM jobs WHERE id = ?1
+ORDER BY version;
+
 -- name: lock_runs
 -- Every run of the job that may not have started. The writer is alone, so what it reads stays as it is until it commits.
 SELECT id, kind, state, scheduled_ms, due_ms, attempt, reason
@@ -61,24 +71,31 @@ SELECT now_ms();
 
 -- name: keep_version
 -- Keep the version that is about to be replaced.
-INSERT INTO job_versions (job_id, version, definition)
-SELECT id, version, definition FROM jobs WHERE id = ?1;
+INSERT INTO job_versions (job_id, version, definition, since_ms)
+SELECT id, version, definition, since_ms FROM jobs WHERE id = ?1;
 
 -- name: change
 -- Write a changed job.
 UPDATE jobs
 SET
     name = ?2, state = ?3, version = ?4, queue = ?5, region = ?6, target_type = ?7, tags = ?8, definition = ?9, pause_note = ?10,
-    updated_ms = ?11, deleted_ms = CASE WHEN ?12 THEN ?11 END, generation = generation + 1
+    updated_ms = ?11, since_ms = ?12, deleted_ms = CASE WHEN ?13 THEN ?11 END, generation = generation + 1
 WHERE id = ?1
 RETURNING generation;
 
 -- name: replan
 -- Put plans where a new or changed job says.
-INSERT INTO plans (job_id, shard, version, generation, next_ms, due_ms)
-SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM jsonb_each(?1) WHERE true
+INSERT INTO plans (job_id, shard, version, generation, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale)
+SELECT
+    unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, unhex(value ->> 6), value ->> 7, value ->> 8,
+    value ->> 9, value ->> 10
+FROM jsonb_each(?1)
+WHERE true
 ON CONFLICT (job_id) DO UPDATE
-SET version = excluded.version, generation = excluded.generation, next_ms = excluded.next_ms, due_ms = excluded.due_ms;
+SET
+    version = excluded.version, generation = excluded.generation, next_ms = excluded.next_ms, due_ms = excluded.due_ms,
+    awaiting = excluded.awaiting, runs_left = excluded.runs_left, delay_ms = excluded.delay_ms, zoned = excluded.zoned,
+    stale = excluded.stale;
 
 -- name: unplan
 -- Take a plan away: nothing of the schedule is left to decide.
@@ -88,7 +105,7 @@ DELETE FROM plans WHERE job_id = ?1;
 -- move: unplan
 -- Runs whose time had not come vanish; whoever held one finds that out before starting it.
 DELETE FROM runs
-WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state IN ('ready', 'held', 'running')
+WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state IN ('scheduled', 'ready', 'held', 'running')
 RETURNING id, job_id;
 
 -- name: hold_runs

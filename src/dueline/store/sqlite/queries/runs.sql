@@ -3,13 +3,13 @@
 -- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
 INSERT INTO runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
-    token, attempt, lost, tags, parent_id, spec, attempts
+    token, attempt, lost, tags, parent_id, spec, attempts, overlap
 )
 SELECT
     unhex(value ->> 0), unhex(value ->> 1), value ->> 2, value ->> 3, value ->> 4,
     CASE WHEN value ->> 12 > now_ms() + ?2 THEN 'scheduled' ELSE 'ready' END,
     value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, now_ms(),
-    value ->> 16, 0, 0, value ->> 13, unhex(value ->> 14), value ->> 15, ''
+    value ->> 16, 0, 0, value ->> 13, unhex(value ->> 14), value ->> 15, '', value ->> 17
 FROM jsonb_each(?1)
 WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.id = unhex(value ->> 0))
 ON CONFLICT (id) DO NOTHING
@@ -52,9 +52,9 @@ ON CONFLICT (job_id) DO NOTHING;
 -- Second step of a claim: the picked runs that found the place taken. They stay as they are.
 SELECT
     p.id, p.token, p.job_id, p.version,
-    (SELECT count(*) FROM runs AS h WHERE h.job_id = p.job_id AND h.state = 'held') AS held
+    (SELECT count(*) FROM runs AS h WHERE h.job_id = p.job_id AND h.state = 'held') AS held, p.overlap
 FROM (
-    SELECT id, token, job_id, version, exclusive, due_ms
+    SELECT id, token, job_id, version, exclusive, due_ms, overlap
     FROM runs
     WHERE
         queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
@@ -117,8 +117,8 @@ ON CONFLICT (job_id) DO NOTHING;
 -- Second step: to start, each needs its job's place. The answer says which have it.
 SELECT
     r.id, r.token, r.job_id, r.version,
-    EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = r.job_id AND o.run_id = r.id) AS placed,
-    (SELECT count(*) FROM runs AS h WHERE h.job_id = r.job_id AND h.state = 'held') AS held
+    (SELECT count(*) FROM runs AS h WHERE h.job_id = r.job_id AND h.state = 'held') AS held, r.overlap,
+    EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = r.job_id AND o.run_id = r.id) AS placed
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running';
 
@@ -222,7 +222,7 @@ WHERE
     r.token = b.value ->> 1 AND r.state IN ('ready', 'running')
     AND EXISTS (SELECT 1 FROM places AS p WHERE p.job_id = r.job_id AND p.run_id <> r.id)
 ON CONFLICT (id) DO NOTHING
-RETURNING id;
+RETURNING id, job_id;
 
 -- name: sweep_places
 -- A place is worth what its run is: one whose run is not live is nobody's.
@@ -250,7 +250,7 @@ RETURNING queue;
 -- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
 SELECT
     r.id, r.token, r.job_id, r.version, r.worker, r.attempt, r.lost, r.claimed_ms,
-    EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec
+    EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec, r.cancel
 FROM runs AS r
 WHERE
     r.state = 'running' AND (
@@ -289,13 +289,13 @@ INSERT INTO history (
     finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
 )
 SELECT
-    r.id, r.job_id, r.version, r.tenant, r.kind, 'failed', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
+    r.id, r.job_id, r.version, r.tenant, r.kind, w.value ->> 2, r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
     r.claimed_ms, NULL, now_ms(), r.worker, r.attempt, r.lost + (w.value ->> 3), w.value ->> 5, r.tags, r.parent_id, r.spec,
     r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || (w.value -> 6)
 FROM jsonb_each(?1) AS w
 CROSS JOIN runs AS r ON r.id = unhex(w.value ->> 0)
 WHERE
-    r.token = w.value ->> 1 AND r.state = 'running' AND w.value ->> 2 = 'failed'
+    r.token = w.value ->> 1 AND r.state = 'running' AND w.value ->> 2 IN ('failed', 'cancelled')
     AND (
         NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker)
         OR max(r.claimed_ms, r.due_ms) + r.timeout_ms + ?2 < now_ms()

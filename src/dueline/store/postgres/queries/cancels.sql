@@ -1,0 +1,114 @@
+-- name: displace_jobs
+-- Displacing locks the jobs first, because a change of a job locks its runs in an order of its own.
+SELECT FROM dueline.jobs WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE;
+
+-- name: displace_runs
+-- Then the blocked runs and those in their way, before the places, as everyone does who ends runs. A blocked run that is held by now
+-- belongs to whoever has the place locked.
+WITH in_the_way AS MATERIALIZED (
+    SELECT run_id FROM dueline.places WHERE job_id = ANY($2::uuid[])
+)
+SELECT id
+FROM dueline.runs
+WHERE
+    id = ANY($1::uuid[] || ARRAY(SELECT run_id FROM in_the_way))
+    AND (state IN ('ready', 'running') OR id IN (SELECT run_id FROM in_the_way))
+ORDER BY id
+FOR UPDATE;
+
+-- name: displace_found
+-- Then the places: blocked runs that still are, each with the run in its way, and whether that one is being executed. A place whose run
+-- is gone counts as one that is not; one that another run has got meanwhile is left for the next time.
+SELECT r.id, r.job_id, p.run_id, coalesce(o.state = 'running' AND o.due_ms <= dueline.now_ms(), false) AS executing
+FROM unnest($1::uuid[], $2::bigint[]) AS b (id, token)
+JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running')
+JOIN dueline.places AS p ON p.job_id = r.job_id AND p.run_id <> r.id
+LEFT JOIN dueline.runs AS o ON o.id = p.run_id
+WHERE o.id IS NULL OR o.id = ANY($3::uuid[])
+ORDER BY p.job_id
+FOR UPDATE OF p;
+
+-- name: displace_older
+-- move: cancel
+-- Runs that end because a later run of their job is held now: those named, which are locked, and those that waited for the same place.
+WITH ended AS (
+    DELETE FROM dueline.runs AS r
+    USING unnest($1::uuid[], $2::uuid[]) AS h (id, job_id)
+    WHERE
+        r.job_id = h.job_id AND r.id <> h.id
+        AND (r.id = ANY($3::uuid[]) OR (r.state = 'held' AND r.reason = 'overlap' AND r.id < h.id))
+    RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
+)
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+    dueline.now_ms(), NULL, attempts_made, lost, $4, tags, parent_id, spec, attempts
+FROM ended
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id, finished_ms;
+
+-- name: displace_ask
+-- Runs under way are asked to end; one that was asked before keeps its reason.
+UPDATE dueline.runs SET cancel = $2
+WHERE id = ANY($1::uuid[]) AND state = 'running' AND cancel IS NULL
+RETURNING id;
+
+-- name: cancels_of
+-- Runs that a worker executes and that are to end.
+SELECT id, token, cancel FROM dueline.runs WHERE worker = $1 AND cancel IS NOT NULL AND state = 'running';
+
+-- name: sweep_found
+-- Runs that are to end and that nobody executes; `sweep_cancelled` follows, when their plans are locked.
+SELECT id
+FROM dueline.runs
+WHERE cancel IS NOT NULL AND state IN ('scheduled', 'ready', 'held', 'retrying')
+LIMIT $1;
+
+-- name: sweep_cancelled
+-- move: cancel
+-- Runs that are to end and that nobody executes end here, each with its reason.
+WITH chosen AS MATERIALIZED (
+    SELECT id
+    FROM dueline.runs
+    WHERE id = ANY($1::uuid[]) AND cancel IS NOT NULL AND state IN ('scheduled', 'ready', 'held', 'retrying')
+    ORDER BY id
+    FOR UPDATE
+), ended AS (
+    DELETE FROM dueline.runs AS r USING chosen AS c WHERE r.id = c.id RETURNING r.*
+)
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+    dueline.now_ms(), NULL, attempt, lost, cancel, tags, parent_id, spec, attempts
+FROM ended
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id, finished_ms;
+
+-- name: cancel_waiting
+-- move: cancel
+-- Runs that end before they started, each for its reason.
+WITH chosen AS MATERIALIZED (
+    SELECT r.id, c.reason
+    FROM unnest($1::uuid[], $2::text[]) AS c (id, reason)
+    JOIN dueline.runs AS r ON r.id = c.id AND r.state IN ('scheduled', 'ready', 'held') AND r.attempt = 0
+    ORDER BY r.id
+    FOR UPDATE OF r
+), ended AS (
+    DELETE FROM dueline.runs AS r USING chosen AS c WHERE r.id = c.id RETURNING r.*, c.reason AS why
+)
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+    dueline.now_ms(), NULL, attempt, lost, why, tags, parent_id, spec, attempts
+FROM ended
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id, finished_ms;

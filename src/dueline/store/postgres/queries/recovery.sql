@@ -1,0 +1,77 @@
+-- name: missed
+-- Unstarted runs of occurrences that were missed, those due first first. The condition with a number is that of the index; the one with
+-- an argument decides.
+SELECT id, tenant, job_id, scheduled_ms, due_ms
+FROM dueline.runs
+WHERE
+    created_ms - scheduled_ms > 1000 AND attempt = 0 AND kind = 'scheduled' AND state IN ('scheduled', 'ready')
+    AND created_ms - scheduled_ms > $2
+    AND CASE WHEN $1::text IS NULL THEN true ELSE tenant = $1 END
+ORDER BY due_ms, id
+LIMIT $3;
+
+-- name: missed_of_job
+-- The same for one job, by the index of its runs.
+SELECT id, tenant, job_id, scheduled_ms, due_ms
+FROM dueline.runs
+WHERE
+    job_id = $4 AND state IN ('scheduled', 'ready') AND kind = 'scheduled' AND attempt = 0 AND created_ms - scheduled_ms > $2
+    AND CASE WHEN $1::text IS NULL THEN true ELSE tenant = $1 END
+ORDER BY due_ms, id
+LIMIT $3;
+
+-- name: repace
+-- move: repace
+-- Unstarted runs wait for other due times; their rank moves with them. Locked in the order of the ids, as everywhere.
+WITH chosen AS MATERIALIZED (
+    SELECT r.id, d.due_ms
+    FROM unnest($1::uuid[], $2::bigint[]) AS d (id, due_ms)
+    JOIN dueline.runs AS r ON r.id = d.id AND r.state IN ('scheduled', 'ready') AND r.attempt = 0
+    ORDER BY r.id
+    FOR NO KEY UPDATE OF r
+)
+UPDATE dueline.runs AS r
+SET state = 'scheduled', due_ms = c.due_ms, rank = r.rank + c.due_ms - r.due_ms, token = r.token + 1
+FROM chosen AS c
+WHERE r.id = c.id
+RETURNING r.id;
+
+-- name: overdue
+-- Plans that should have been acted on before an instant, the longest overdue first: one index scan per shard, each for all of the page.
+-- A plan that has a due time is of an active job. Its tenant is asked of the index of pages: after a long outage the table is too large.
+SELECT j.tenant, f.job_id, f.version, f.next_ms, f.due_ms, f.runs_left
+FROM (
+    SELECT p.*
+    FROM dueline.shards AS s
+    CROSS JOIN LATERAL (
+        SELECT job_id, version, next_ms, due_ms, runs_left
+        FROM dueline.plans
+        WHERE
+            shard = s.shard AND due_ms < $2
+            AND CASE
+                WHEN $1::text IS NULL THEN true
+                ELSE EXISTS (SELECT FROM dueline.jobs AS o WHERE o.tenant = $1 AND o.id = job_id AND o.deleted_ms IS NULL)
+            END
+        ORDER BY due_ms
+        LIMIT $3
+    ) AS p
+    ORDER BY p.due_ms
+    LIMIT $3
+) AS f
+JOIN dueline.jobs AS j ON j.id = f.job_id AND j.state = 'active'
+ORDER BY f.due_ms;
+
+-- name: overdue_count
+-- How many those are, shard by shard.
+SELECT coalesce(sum(p.found), 0)::bigint
+FROM dueline.shards AS s
+CROSS JOIN LATERAL (
+    SELECT count(*) AS found
+    FROM dueline.plans
+    WHERE
+        shard = s.shard AND due_ms < $2
+        AND CASE
+            WHEN $1::text IS NULL THEN true
+            ELSE EXISTS (SELECT FROM dueline.jobs AS o WHERE o.tenant = $1 AND o.id = job_id AND o.deleted_ms IS NULL)
+        END
+) AS p;
