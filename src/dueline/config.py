@@ -27,6 +27,8 @@ PAYLOAD_BYTES_CEILING = 1024 * 1024
 """What payloads may be configured to: past a megabyte, run rows and claim batches stop being cheap."""
 _SLOTS_CEILING = 100_000
 _DRAIN_S_CEILING = 3_600.0
+_RATE_LEAST = 0.01
+_RATE_CEILING = 100_000.0
 _QUEUE = re.compile(rf"[A-Za-z0-9._-]{{1,{limits.QUEUE_LETTERS_MAX}}}")
 
 
@@ -39,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     queues: tuple[str, ...]
     slots: int
     drain_s: float
+    recovery: str
+    recovery_rate: float
     log_level: str
     log_form: str
     url: str
@@ -101,6 +105,8 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
         "queues": (),
         "slots": limits.SLOTS_DEFAULT,
         "drain_s": limits.DRAIN_S,
+        "recovery": "auto",
+        "recovery_rate": limits.RECOVERY_RATE_DEFAULT,
         "log_level": "info",
         "log_form": "text",
         "url": "http://127.0.0.1:8700",
@@ -219,14 +225,14 @@ def _whole(least: int, most: int) -> Callable[[Any], int]:
     return read
 
 
-def _seconds(most: float) -> Callable[[Any], float]:
+def _number(least: float, most: float, unit: str) -> Callable[[Any], float]:
     def read(raw: Any) -> float:
         try:
             value = float("nan") if isinstance(raw, bool) else float(raw)
         except (TypeError, ValueError):
             value = float("nan")
-        if not 0 <= value <= most:
-            raise ValueError(f"must be a number of seconds between 0 and {most:g}")
+        if not least <= value <= most:
+            raise ValueError(f"must be a number of {unit} between {least:g} and {most:g}")
         return value
 
     return read
@@ -247,7 +253,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "db": _db,
     "queues": _queues,
     "slots": _whole(1, _SLOTS_CEILING),
-    "drain_s": _seconds(_DRAIN_S_CEILING),
+    "drain_s": _number(0, _DRAIN_S_CEILING, "seconds"),
+    "recovery": _choice("auto", "hold"),
+    "recovery_rate": _number(_RATE_LEAST, _RATE_CEILING, "runs a second"),
     "log_level": _choice("debug", "info", "warning", "error"),
     "log_form": _choice("text", "json"),
     "url": _url,

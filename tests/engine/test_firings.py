@@ -32,12 +32,12 @@ def a_version(schedule: Schedule | None = EVERY_MINUTE, **fields: Any) -> JobVer
 
 def fired(version: JobVersion, next_ms: int) -> Firing:
     planned = DuePlan(job_id=JOB_ID, shard=shard_of(JOB_ID), version=3, generation=8, next_ms=next_ms)
-    return make_firing(planned, version, now_ms=NOW_MS, until_ms=NOW_MS + limits.AHEAD_MS)
+    return make_firing(planned, version, {}, now_ms=NOW_MS, until_ms=NOW_MS + limits.AHEAD_MS)
 
 
 def test_a_run_is_made_from_its_version() -> None:
     version = a_version(queue="slow", priority=7, region="eu", tags=("a", "b"), overlap=Overlap.ALLOW)
-    run = make_run(version, NOW_MS, token=5)
+    run = make_run(version, NOW_MS, due_ms=NOW_MS, token=5)
     assert run.id == occurrence_run_id(JOB_ID, NOW_MS, RunKind.SCHEDULED)
     assert (run.job_id, run.version, run.tenant, run.kind) == (JOB_ID, 3, "acme", RunKind.SCHEDULED)
     assert (run.queue, run.priority, run.region, run.tags) == ("slow", 7, "eu", ("a", "b"))
@@ -48,13 +48,15 @@ def test_a_run_is_made_from_its_version() -> None:
 
 @pytest.mark.parametrize("overlap", Overlap)
 def test_a_run_is_exclusive_unless_overlap_is_allowed(overlap: Overlap) -> None:
-    assert make_run(a_version(overlap=overlap), NOW_MS, token=0).exclusive is (overlap is not Overlap.ALLOW)
+    assert make_run(a_version(overlap=overlap), NOW_MS, due_ms=NOW_MS, token=0).exclusive is (
+        overlap is not Overlap.ALLOW
+    )
 
 
 @pytest.mark.parametrize("missed_by_ms", [0, MINUTE_MS, 86_400_000])
 def test_a_missed_run_ranks_behind_those_on_time_however_old_it_is(missed_by_ms: int) -> None:
-    missed = make_run(a_version(), NOW_MS - missed_by_ms, token=0, missed_at_ms=NOW_MS)
-    on_time = make_run(a_version(), NOW_MS, token=0)
+    missed = make_run(a_version(), NOW_MS - missed_by_ms, due_ms=NOW_MS, token=0, missed=True)
+    on_time = make_run(a_version(), NOW_MS, due_ms=NOW_MS, token=0)
     assert missed.rank > on_time.rank
     assert missed.id == occurrence_run_id(JOB_ID, NOW_MS - missed_by_ms, RunKind.SCHEDULED)
 
@@ -62,7 +64,7 @@ def test_a_missed_run_ranks_behind_those_on_time_however_old_it_is(missed_by_ms:
 def test_a_firing_moves_the_plan_that_was_seen() -> None:
     firing = fired(a_version(), NOW_MS)
     assert (firing.job_id, firing.shard, firing.generation, firing.next_ms) == (JOB_ID, shard_of(JOB_ID), 8, NOW_MS)
-    assert firing.following_ms == NOW_MS + MINUTE_MS
+    assert firing.position.next_ms == NOW_MS + MINUTE_MS
     assert [run.scheduled_ms for run in firing.runs] == [NOW_MS]
 
 
@@ -71,24 +73,24 @@ def test_a_firing_holds_missed_and_on_time_runs_in_order() -> None:
     firing = fired(version, NOW_MS - 10 * MINUTE_MS)
     assert [run.scheduled_ms for run in firing.runs] == [NOW_MS - 2 * MINUTE_MS, NOW_MS - MINUTE_MS, NOW_MS]
     assert [run.rank - run.due_ms > 0 for run in firing.runs] == [True, True, False]
-    assert firing.following_ms == NOW_MS + MINUTE_MS
+    assert firing.position.next_ms == NOW_MS + MINUTE_MS
 
 
 def test_a_firing_may_move_the_plan_without_a_run() -> None:
     version = a_version(Every(60 * MINUTE_MS, NOW_MS - 20 * MINUTE_MS), misfire=Misfire(policy=MisfirePolicy.SKIP))
     firing = fired(version, NOW_MS - 20 * MINUTE_MS)
-    assert (firing.runs, firing.following_ms) == ((), NOW_MS + 40 * MINUTE_MS)
+    assert (firing.runs, firing.position.next_ms) == ((), NOW_MS + 40 * MINUTE_MS)
 
 
 def test_a_one_time_job_is_exhausted_by_its_firing() -> None:
     firing = fired(a_version(At(NOW_MS - 5 * MINUTE_MS)), NOW_MS - 5 * MINUTE_MS)
     assert [run.scheduled_ms for run in firing.runs] == [NOW_MS - 5 * MINUTE_MS]
-    assert firing.following_ms is None
+    assert firing.position.next_ms is None
 
 
 def test_whoever_fires_an_occurrence_names_it_the_same() -> None:
     one = make_firing(
-        DuePlan(JOB_ID, 1, 3, 8, NOW_MS), a_version(), now_ms=NOW_MS - 500, until_ms=NOW_MS - 500 + limits.AHEAD_MS
+        DuePlan(JOB_ID, 1, 3, 8, NOW_MS), a_version(), {}, now_ms=NOW_MS - 500, until_ms=NOW_MS - 500 + limits.AHEAD_MS
     )
     other = fired(a_version(), NOW_MS)
     assert one.runs == other.runs
@@ -97,7 +99,7 @@ def test_whoever_fires_an_occurrence_names_it_the_same() -> None:
 def test_runs_of_a_plan_that_was_changed_begin_with_higher_tokens() -> None:
     # A claim on the run as it was before must never fit the run that took its place.
     tokens = [
-        make_firing(DuePlan(JobId(JOB_ID), 1, 3, generation, NOW_MS), a_version(), now_ms=NOW_MS, until_ms=NOW_MS)
+        make_firing(DuePlan(JobId(JOB_ID), 1, 3, generation, NOW_MS), a_version(), {}, now_ms=NOW_MS, until_ms=NOW_MS)
         .runs[0]
         .token
         for generation in (1, 2, 3)

@@ -9,6 +9,7 @@ from pathlib import Path
 from dueline.domain.ids import job_text, new_job_id, parse_job_id, run_text
 from dueline.domain.instants import parse_instant
 from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget
+from dueline.domain.planning import Position
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.schedule import At
 from dueline.domain.states import RunState
@@ -44,7 +45,8 @@ async def create_jobs(store: Store, url: str) -> int:
             execution=Execution(target=HttpTarget(url=f"{url}/slow/{CALL_MS / 1000}")),
             schedule=At(due_ms),
         )
-        jobs.append(NewJob(id=job_id, tenant=DEFAULT_TENANT, definition=definition, next_ms=due_ms))
+        position = Position(next_ms=due_ms, due_ms=due_ms)
+        jobs.append(NewJob(id=job_id, tenant=DEFAULT_TENANT, definition=definition, position=position))
     for start in range(0, JOBS, 1000):
         assert None not in await store.create_jobs(jobs[start : start + 1000])
     return first_ms

@@ -13,6 +13,7 @@ from dueline.domain.retry import Backoff, RetryPolicy
 from dueline.domain.run import Outcome, OutcomeKind
 from dueline.domain.states import RunKind, RunState
 from dueline.store.shapes import Claim, Finish, Retry
+from dueline.worker.calls import prepare_call
 from dueline.worker.executors.http import HttpFailure, HttpReply
 from dueline.worker.outcomes import conclude, read_reply
 
@@ -47,11 +48,23 @@ def a_claim(**fields: Any) -> Claim:
 
 
 def ended(
-    outcome: Outcome, *, retry: RetryPolicy = FIXED, delivery: Delivery = Delivery.AT_LEAST_ONCE, **claim: Any
+    outcome: Outcome,
+    *,
+    retry: RetryPolicy = FIXED,
+    delivery: Delivery = Delivery.AT_LEAST_ONCE,
+    cancel: str | None = None,
+    **claim: Any,
 ) -> Finish | Retry:
-    execution = Execution(target=HttpTarget(url="http://t/"), retry=retry, delivery=delivery)
+    prepared = prepare_call(Execution(target=HttpTarget(url="http://t/"), retry=retry, delivery=delivery))
     return conclude(
-        a_claim(**claim), execution, outcome, worker="w1", started_ms=DUE_MS + 20, finished_ms=DUE_MS + 50, chance=0.5
+        a_claim(**claim),
+        prepared,
+        outcome,
+        worker="w1",
+        started_ms=DUE_MS + 20,
+        finished_ms=DUE_MS + 50,
+        chance=0.5,
+        cancel=cancel,
     )
 
 
@@ -187,7 +200,7 @@ def test_times_are_in_order_whatever_the_clocks_say(
     # Claimed ahead or late, started by a clock that lags behind the store's.
     end = conclude(
         a_claim(claimed_ms=claimed_ms),
-        Execution(target=HttpTarget(url="http://t/"), retry=FIXED),
+        prepare_call(Execution(target=HttpTarget(url="http://t/"), retry=FIXED)),
         outcome,
         worker="w1",
         started_ms=started_ms,
@@ -203,3 +216,16 @@ def test_times_are_in_order_whatever_the_clocks_say(
         assert (end.started_ms, end.finished_ms) == (attempt.started_ms, attempt.finished_ms)
     else:
         assert end.due_ms == attempt.finished_ms + FIXED.base_ms
+
+
+@pytest.mark.parametrize("outcome", [TIMED_OUT, Outcome(kind=OutcomeKind.CANCELLED)])
+def test_a_run_that_was_to_be_cancelled_is_not_tried_again(outcome: Outcome) -> None:
+    end = ended(outcome, cancel="superseded")
+    assert isinstance(end, Finish)
+    assert (end.state, end.reason) == (RunState.CANCELLED, "superseded")
+
+
+def test_a_run_that_succeeded_before_it_could_be_cancelled_has_succeeded() -> None:
+    end = ended(SUCCEEDED, cancel="superseded")
+    assert isinstance(end, Finish)
+    assert (end.state, end.reason) == (RunState.SUCCEEDED, None)

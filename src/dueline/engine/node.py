@@ -1,6 +1,6 @@
 """One process's life: what starts in which order, what stops in which order, and the new life after a lost lease.
 
-Start: join (so that others see us) → heartbeat → roster → shards → scheduler, promoter, reaper, historian → parts from above
+Start: join (so that others see us) → heartbeat → roster → shards → scheduler, replanner, promoter, reaper, historian → parts from above
 (a worker). A part may rely on everything started before it.
 Stop: say that we drain (nobody gives us shards) → scheduler (nothing more is fired) → hand the shards over (the successor
 fires at once) → parts from above (a worker gives unstarted runs back and ends what it runs) → the other loops → leave.
@@ -20,8 +20,9 @@ from dueline.engine.historian import Historian
 from dueline.engine.membership import Membership
 from dueline.engine.promoter import Promoter
 from dueline.engine.reaper import Reaper
+from dueline.engine.replanner import Replanner
 from dueline.engine.roster import Roster
-from dueline.engine.scheduler import Scheduler
+from dueline.engine.scheduler import Scheduler, SchedulerOptions
 from dueline.engine.shards import ShardKeeper
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
@@ -32,6 +33,8 @@ from dueline.store.protocol import Store
 from dueline.store.shapes import NewNode, Role
 
 log = get_log(__name__)
+
+_SCHEDULING = SchedulerOptions()
 
 
 class Part(Protocol):
@@ -64,19 +67,21 @@ class Node:
         *,
         new_node: Callable[[], NewNode],
         parts: Sequence[MakePart] = (),
+        scheduling: SchedulerOptions = _SCHEDULING,
     ) -> None:
         self._store = store
         self._clock = clock
         self._chance = chance
         self._new_node = new_node
         self._parts = parts
+        self._scheduling = scheduling
         self._life: Life | None = None
         store.listen(self._wake)
 
     async def run(self, stop: Stop) -> None:
         while not stop.asked.is_set():
             node = self._new_node()
-            life = Life(self._store, self._clock, self._chance, node, self._parts)
+            life = Life(self._store, self._clock, self._chance, node, self._parts, self._scheduling)
             try:
                 await life.begin()
             except StoreUnavailable as error:
@@ -105,7 +110,15 @@ class Node:
 class Life:
     """Everything under one boot id."""
 
-    def __init__(self, store: Store, clock: Clock, chance: Chance, node: NewNode, parts: Sequence[MakePart]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        chance: Chance,
+        node: NewNode,
+        parts: Sequence[MakePart],
+        scheduling: SchedulerOptions = _SCHEDULING,
+    ) -> None:
         self._store = store
         self.membership = Membership(store, clock, node)
         definitions = Definitions(store)
@@ -114,8 +127,9 @@ class Life:
         self._roster_loop = Loop("roster", self._roster.step)
         self._shards = ShardKeeper(store, self._roster, node.boot_id, taken=self._shards_taken)
         self._shards_loop = Loop("shards", self._shards.step)
-        self._scheduler = Scheduler(store, self.membership, self._shards, definitions, fenced=self._fenced)
+        self._scheduler = Scheduler(store, self.membership, self._shards, definitions, scheduling, fenced=self._fenced)
         self._scheduler_loop = Loop("scheduler", self._scheduler.step)
+        self._replanner_loop = Loop("replanner", Replanner(store, self.membership, self._shards).step)
         self._promoter_loop = Loop("promoter", Promoter(store, self.membership).step)
         self._reaper_loop = Loop("reaper", Reaper(store, self.membership, definitions, chance).step)
         self._historian_loop = Loop("historian", Historian(store).step)
@@ -124,7 +138,7 @@ class Life:
         self._loops = [self._heartbeat]
         if self._schedules:
             self._loops += [self._roster_loop, self._shards_loop, self._scheduler_loop]
-            self._loops += [self._promoter_loop, self._reaper_loop, self._historian_loop]
+            self._loops += [self._replanner_loop, self._promoter_loop, self._reaper_loop, self._historian_loop]
         for part in self._parts:
             self._loops += part.loops()
         self._tasks: list[asyncio.Task[None]] = []
@@ -139,6 +153,13 @@ class Life:
         For a life that is driven by hand instead of `begin` and `last`: time moves between the ticks only.
         """
         return min([await loop.step() for loop in self._loops])
+
+    async def stir(self) -> bool:
+        """Do a step of those loops that want one at once; answers whether there were any. For a life driven by hand."""
+        eager = [loop for loop in self._loops if loop.take_wish()]
+        for loop in eager:
+            await loop.step()
+        return bool(eager)
 
     async def last(self, stop: Stop) -> None:
         """Live until asked to stop, then end in order; raises LeaseLost when others ended it."""
@@ -163,6 +184,8 @@ class Life:
     def wake(self, topic: str) -> None:
         if topic == "plans":
             self._scheduler_loop.wakeup.wake()
+        elif topic == "stale":
+            self._replanner_loop.wakeup.wake()
         elif topic == "waiting":
             self._promoter_loop.wakeup.wake()
         elif topic == "shards":
@@ -193,6 +216,7 @@ class Life:
     def _shards_taken(self) -> None:
         self._scheduler.scan_everything()
         self._scheduler_loop.wakeup.wake()
+        self._replanner_loop.wakeup.wake()
 
     def _fenced(self, count: int) -> None:
         log.warning("firings refused", count=count)

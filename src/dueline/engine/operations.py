@@ -7,19 +7,29 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from dueline.domain import changes
-from dueline.domain.errors import Conflict, NotFound
+from dueline.domain.errors import Conflict, InvalidSchedule, NotFound
 from dueline.domain.fairness import rank
 from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
+from dueline.domain.single_changes import OccurrenceChange, change_occurrence
 from dueline.domain.states import JobState, RunKind
+from dueline.engine.calendars import named_calendars
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import Store
 from dueline.store.shapes import NewJob
 
 _encoder = msgspec.json.Encoder()
+_EDITS_TRIED = 3
+
+
+class _CalendarsNeeded(Exception):
+    """A decision cannot be made before these calendars are read."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
 
 
 class AdhocRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +60,12 @@ class Operations:
         now_ms = self.now_ms()
         job_id = new_job_id(now_ms, self._chance.entropy())
         definition = define(job_id, now_ms)
-        next_ms = changes.first_occurrence(definition.schedule, now_ms=now_ms)
+        calendars = await named_calendars(self._store, tenant, definition)
+        position = changes.first_position(definition.schedule, calendars, now_ms=now_ms)
+        if definition.schedule is not None and not changes.ever_fires(definition.schedule, calendars, position):
+            raise InvalidSchedule("schedule", "never fires: its calendars and changes leave nothing of it")
         (job,) = await self._store.create_jobs(
-            [NewJob(id=job_id, tenant=tenant, definition=definition, next_ms=next_ms)]
+            [NewJob(id=job_id, tenant=tenant, definition=definition, position=position)]
         )
         if job is None:
             raise Conflict(f"the name {definition.name!r} is taken")
@@ -62,10 +75,30 @@ class Operations:
         self, tenant: str, job_id: JobId, define: Callable[[Job, int], Definition], *, expected_version: int | None
     ) -> Job:
         """Change a job's definition. `define` gets the job as it is and the time; it may be asked again."""
+        calendars: changes.Calendars = {}
 
         def decide(hand: changes.JobInHand) -> changes.JobChange:
             changes.check_version(hand.job, expected_version)
-            return changes.edit(hand, define(hand.job, hand.now_ms))
+            definition = define(hand.job, hand.now_ms)
+            names = () if definition.schedule is None else definition.schedule.calendars
+            if not calendars.keys() >= set(names):
+                raise _CalendarsNeeded(definition)
+            return changes.edit(hand, definition, calendars=calendars)
+
+        for _ in range(_EDITS_TRIED):
+            try:
+                return await self._store.change_job(tenant, job_id, decide)
+            except _CalendarsNeeded as needed:
+                calendars = await named_calendars(self._store, tenant, needed.definition)
+        raise Conflict("the job was changed meanwhile: read it again, then decide")
+
+    async def change_occurrence(self, tenant: str, job_id: JobId, at_ms: int, change: OccurrenceChange) -> Job:
+        """Leave out, move, or put back one coming occurrence of a job."""
+
+        def decide(hand: changes.JobInHand) -> changes.JobChange:
+            schedule = change_occurrence(hand, at_ms, change)
+            definition = msgspec.structs.replace(hand.job.definition, schedule=schedule)
+            return changes.edit(hand, definition, calendars=hand.calendars)
 
         return await self._store.change_job(tenant, job_id, decide)
 

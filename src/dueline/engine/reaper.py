@@ -33,8 +33,10 @@ class Reaper:
         strays = await self._store.strays(grace_ms=limits.TIMEOUT_GRACE_MS, limit=limits.RECLAIM_BATCH)
         if strays:
             await self._reclaim(strays)
+        ended = await self._store.sweep_cancelled(limit=limits.RECLAIM_BATCH)
+        await self._store.sweep_awaiting()
         freed = await self._store.free_held(limit=limits.RECLAIM_BATCH)
-        return 0.0 if max(len(strays), freed) == limits.RECLAIM_BATCH else limits.SWEEP_S
+        return 0.0 if max(len(strays), ended, freed) == limits.RECLAIM_BATCH else limits.SWEEP_S
 
     async def _reclaim(self, strays: Sequence[Stray]) -> None:
         keys = {
@@ -58,14 +60,17 @@ class Reaper:
 def decide_reclaim(stray: Stray, execution: Execution, *, now_ms: int, chance: float) -> Reclaim:
     """What becomes of a run whose owner is gone, or did not end it in time.
 
-    Lost is not failed: the run goes back at once, until it has cost too many workers. An attempt past its timeout is a failed one.
+    Lost is not failed: the run goes back at once, until it has cost too many workers. An attempt past its timeout is a failed one. A run
+    that was to be cancelled ends.
     """
     kind = OutcomeKind.TIMED_OUT if stray.overtime else OutcomeKind.LOST
     outcome = Outcome(
         kind=kind, error="the worker did not end the attempt in time" if stray.overtime else "the worker vanished"
     )
     state, due_ms, reason = RunState.READY, None, None
-    if execution.delivery is Delivery.AT_MOST_ONCE:
+    if stray.cancel is not None:
+        state, reason = RunState.CANCELLED, stray.cancel
+    elif execution.delivery is Delivery.AT_MOST_ONCE:
         state, reason = RunState.FAILED, str(outcome.kind)
     elif stray.overtime:
         delay_ms = retry.decide(execution.retry, outcome, attempts=stray.attempt - stray.lost, chance=chance)

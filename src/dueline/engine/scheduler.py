@@ -1,25 +1,31 @@
 """The scheduler: finds what is due soon, decides its occurrences, writes the runs and moves the schedules.
 
 Runs are written up to a second ahead of their due time and wait in the workers' hands for their millisecond, so that a due
-second costs no search and a burst is spread over the second before it.
+second costs no search and a burst is spread over the second before it. What was missed is caught up at a pace of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
 
 from dueline.domain import limits
-from dueline.domain.firetimes import compile_schedule
+from dueline.domain.changes import Calendars, compiled
 from dueline.domain.firing import make_runs
 from dueline.domain.ids import job_text
 from dueline.domain.job import JobVersion
-from dueline.domain.planning import plan
+from dueline.domain.planning import Position, plan
+from dueline.domain.recovery import Pace
 from dueline.domain.run import first_token
+from dueline.engine.calendars import calendars_of
 from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.engine.shards import ShardKeeper
 from dueline.runtime.log import get_log
-from dueline.store.protocol import PlanStore
+from dueline.store.protocol import CalendarStore, PlanStore
 from dueline.store.shapes import DuePlan, Firing
 
 log = get_log(__name__)
@@ -30,13 +36,31 @@ _FULL_SCANS_S = 10.0
 """How often a scan has no lower bound at all: the truth behind the shortcut."""
 
 
+class RecoveryMode(StrEnum):
+    """What happens to jobs that were due before this process came: they are caught up, or left until somebody says how."""
+
+    AUTO = "auto"
+    HOLD = "hold"
+
+
+class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    recovery: RecoveryMode = RecoveryMode.AUTO
+    recovery_rate: float = limits.RECOVERY_RATE_DEFAULT
+    """Missed runs that this scheduler lets start, a second."""
+
+
+class SchedulerStore(PlanStore, CalendarStore, Protocol):
+    """What a scheduler needs of the store."""
+
+
 class Scheduler:
     def __init__(
         self,
-        store: PlanStore,
+        store: SchedulerStore,
         membership: Membership,
         shards: ShardKeeper,
         definitions: Definitions,
+        options: SchedulerOptions,
         *,
         fenced: Callable[[int], None],
     ) -> None:
@@ -44,7 +68,10 @@ class Scheduler:
         self._membership = membership
         self._shards = shards
         self._definitions = definitions
+        self._options = options
         self._fenced = fenced
+        self._pace = Pace(options.recovery_rate)
+        self._first_ms: int | None = None
         self._scanned_ms = 0
         self._full_after_ms = 0
 
@@ -53,12 +80,18 @@ class Scheduler:
 
         Without a trusted lease it does nothing: another may be firing already.
         """
-        if not self._membership.trusted or not self._shards.epochs:
+        if not self._membership.trusted:
+            return limits.POLL_S
+        now_ms = self._membership.time.now_ms()
+        if self._first_ms is None:
+            self._first_ms = now_ms - limits.MISFIRE_GRACE_MS
+        if not self._shards.epochs:
             return limits.POLL_S
         epochs = dict(self._shards.epochs)
-        now_ms = self._membership.time.now_ms()
         full = now_ms >= self._full_after_ms
-        since_ms = 0 if full else self._scanned_ms - _OVERLAP_MS
+        # What was missed before this process came may be somebody else's to decide.
+        lowest_ms = self._first_ms if self._options.recovery is RecoveryMode.HOLD else 0
+        since_ms = lowest_ms if full else max(lowest_ms, self._scanned_ms - _OVERLAP_MS)
         until_ms = now_ms + limits.AHEAD_MS
         due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.FIRE_BATCH)
         if due:
@@ -75,6 +108,7 @@ class Scheduler:
 
     async def _fire(self, due: Sequence[DuePlan], epochs: dict[int, int], *, now_ms: int, until_ms: int) -> int:
         versions = await self._definitions.load({(plan.job_id, plan.version) for plan in due})
+        calendars = await calendars_of(self._store, versions.values())
         firings = []
         for planned in due:
             version = versions.get((planned.job_id, planned.version))
@@ -82,7 +116,16 @@ class Scheduler:
                 # It cannot be, and must not keep the others from firing.
                 log.error("plan without a schedule", job_id=job_text(planned.job_id), version=planned.version)
                 continue
-            firings.append(make_firing(planned, version, now_ms=now_ms, until_ms=until_ms))
+            firings.append(
+                make_firing(
+                    planned,
+                    version,
+                    calendars.get(version.tenant, {}),
+                    now_ms=now_ms,
+                    until_ms=until_ms,
+                    missed_due_ms=self._pace.next_ms,
+                )
+            )
         if not self._membership.trusted:
             return 0
         fired = await self._store.fire(firings, epochs)
@@ -92,11 +135,39 @@ class Scheduler:
         return len(fired)
 
 
-def make_firing(planned: DuePlan, version: JobVersion, *, now_ms: int, until_ms: int) -> Firing:
+def make_firing(
+    planned: DuePlan,
+    version: JobVersion,
+    calendars: Calendars,
+    *,
+    now_ms: int,
+    until_ms: int,
+    missed_due_ms: Callable[[int], int] | None = None,
+) -> Firing:
     """What to write for one due plan."""
     definition = version.definition
     assert definition.schedule is not None, "a plan stands for a schedule"
-    times = compile_schedule(definition.schedule)
-    decided = plan(times, definition.misfire, next_ms=planned.next_ms, now_ms=now_ms, until_ms=until_ms)
-    runs = make_runs(version, decided, now_ms=now_ms, token=first_token(planned.generation))
-    return Firing(planned.job_id, planned.shard, planned.generation, planned.next_ms, decided.next_ms, runs)
+    times = compiled(definition.schedule, calendars)
+    decided = plan(
+        times,
+        definition.misfire,
+        next_ms=planned.next_ms,
+        now_ms=now_ms,
+        until_ms=until_ms,
+        runs_left=planned.runs_left,
+    )
+    token = first_token(planned.generation)
+    runs = make_runs(version, times, decided, now_ms=now_ms, token=token, missed_due_ms=missed_due_ms)
+    runs_left = None if planned.runs_left is None else planned.runs_left - len(runs)
+    awaiting = runs[-1].id if times.follows and runs and runs_left != 0 else None
+    position = Position(next_ms=decided.next_ms, due_ms=decided.due_ms, awaiting=awaiting, runs_left=runs_left)
+    return Firing(
+        planned.job_id,
+        planned.shard,
+        planned.version,
+        planned.generation,
+        planned.next_ms,
+        position,
+        runs,
+        decided.unfired,
+    )

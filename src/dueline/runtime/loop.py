@@ -26,6 +26,7 @@ class Loop:
         self.wakeup = wakeup or Wakeup()
         self._stopping = False
         self._away = False
+        self._eager = False
         self.ended = asyncio.Event()
 
     async def run(self) -> None:
@@ -40,8 +41,17 @@ class Loop:
         self._stopping = True
         self.wakeup.wake()
 
+    def take_wish(self) -> bool:
+        """Whether it wants a step at once: it was woken, or its last step asked for the next without a pause."""
+        return self.wakeup.take() or self._eager
+
     async def step(self) -> float:
         """One step, as `run` does it; answers how long to sleep."""
+        delay_s = await self._guarded_step()
+        self._eager = delay_s <= 0
+        return delay_s
+
+    async def _guarded_step(self) -> float:
         try:
             delay_s = await self._step()
         except LeaseLost:

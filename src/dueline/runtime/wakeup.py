@@ -17,6 +17,11 @@ class Wakeup:
         if self._sleeper is not None and not self._sleeper.done():
             self._sleeper.set_result(None)
 
+    def take(self) -> bool:
+        """Whether it was called since the last sleep or take."""
+        called, self._called = self._called, False
+        return called
+
     async def sleep(self, delay_s: float) -> None:
         """Sleep for a while, or until called; at least give way to others."""
         if self._called or delay_s <= 0:

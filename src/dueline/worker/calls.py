@@ -25,9 +25,11 @@ class PreparedCall(msgspec.Struct, frozen=True):
     url: str
     headers: tuple[str, ...]
     body: bytes | None
+    awaited: bool
+    """Whether the job's schedule counts from the end of its runs."""
 
 
-def prepare_call(execution: Execution) -> PreparedCall:
+def prepare_call(execution: Execution, *, awaited: bool = False) -> PreparedCall:
     target: HttpTarget = execution.target
     body, content_type = _encode_body(target.body)
     names = {name.lower() for name in target.headers}
@@ -36,7 +38,7 @@ def prepare_call(execution: Execution) -> PreparedCall:
         headers.append(f"Content-Type: {content_type}")
     if "user-agent" not in names:
         headers.append(_USER_AGENT)
-    return PreparedCall(execution, target.method, target.url, tuple(headers), body)
+    return PreparedCall(execution, target.method, target.url, tuple(headers), body, awaited)
 
 
 def make_call(prepared: PreparedCall, claim: Claim) -> HttpCall:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dueline.domain import limits, retry
-from dueline.domain.job import Delivery, Execution
+from dueline.domain.job import Delivery
 from dueline.domain.run import Attempt, Outcome, OutcomeKind
 from dueline.domain.states import RunState
 from dueline.store.shapes import Claim, Finish, Retry
+from dueline.worker.calls import PreparedCall
 from dueline.worker.executors.http import HttpFailure, HttpReply
 
 _FAILURE_KINDS = {
@@ -43,15 +44,17 @@ def read_reply(reply: HttpReply) -> Outcome:
 
 def conclude(
     claim: Claim,
-    execution: Execution,
+    prepared: PreparedCall,
     outcome: Outcome,
     *,
     worker: str,
     started_ms: int,
     finished_ms: int,
     chance: float,
+    cancel: str | None = None,
 ) -> Finish | Retry:
-    """What an ended attempt means for its run."""
+    """What an ended attempt means for its run. One that was to be cancelled is not tried again."""
+    execution = prepared.execution
     # The store's clock stamped the claim; ours may lag behind it by a round trip.
     started_ms = max(started_ms, claim.claimed_ms, claim.due_ms)
     finished_ms = max(finished_ms, started_ms)
@@ -64,12 +67,18 @@ def conclude(
         finished_ms=finished_ms,
         outcome=outcome,
     )
-    if outcome.kind is not OutcomeKind.SUCCEEDED and execution.delivery is Delivery.AT_LEAST_ONCE:
+    succeeded = outcome.kind is OutcomeKind.SUCCEEDED
+    if not succeeded and cancel is None and execution.delivery is Delivery.AT_LEAST_ONCE:
         delay_ms = retry.decide(execution.retry, outcome, attempts=claim.attempt - claim.lost, chance=chance)
         if delay_ms is not None:
             return Retry(claim.run_id, claim.token, finished_ms + delay_ms, attempt)
     state = _END_STATES.get(outcome.kind, RunState.FAILED)
-    return Finish(claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt)
+    reason = None
+    if cancel is not None and not succeeded:
+        state, reason = RunState.CANCELLED, cancel
+    return Finish(
+        claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason, prepared.awaited
+    )
 
 
 def _retry_after_ms(header: str | None) -> int | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -12,6 +13,7 @@ from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
 from dueline.domain.job import Execution
 from dueline.domain.overlap import OverlapVerdict, decide
+from dueline.domain.schedule import After
 from dueline.domain.states import EndReason
 from dueline.engine.definitions import Definitions, Key
 from dueline.engine.membership import Membership
@@ -22,7 +24,7 @@ from dueline.runtime.loop import Loop
 from dueline.store.protocol import RunStore
 from dueline.store.shapes import Blocked, Claim, Finish, Retry
 from dueline.worker.calls import PreparedCall, make_call, prepare_call
-from dueline.worker.executors.http import HttpExecutor, HttpFailure, HttpReply
+from dueline.worker.executors.http import HttpCall, HttpExecutor, HttpFailure, HttpReply
 from dueline.worker.holding import Holding
 from dueline.worker.outcomes import conclude, read_reply
 from dueline.worker.reports import Reports
@@ -33,6 +35,22 @@ _IDLE_S = 60.0
 _ABANDON_S = 1.0
 _READY = "ready/"
 _spec = msgspec.json.Decoder(Execution)
+
+
+class Executor(Protocol):
+    """Performs calls. Every one that is submitted gets exactly one reply, on the loop."""
+
+    def open(self, loop: asyncio.AbstractEventLoop) -> None: ...
+
+    def submit(self, calls: Sequence[HttpCall]) -> None: ...
+
+    def cancel(self, keys: Iterable[RunId]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class MakeExecutor(Protocol):
+    def __call__(self, *, deliver: Callable[[list[HttpReply]], None], monotonic: Callable[[], float]) -> Executor: ...
 
 
 class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +72,8 @@ class Worker:
         clock: Clock,
         chance: Chance,
         options: WorkerOptions,
+        *,
+        make_executor: MakeExecutor = HttpExecutor,
     ) -> None:
         self._store = store
         self._membership = membership
@@ -62,7 +82,7 @@ class Worker:
         self._chance = chance
         self._options = options
         self._worthwhile = max(1, min(options.slots // 8, limits.CLAIM_BATCH // 8))
-        self._executor = HttpExecutor(deliver=self._ended, monotonic=clock.monotonic_s)
+        self._executor = make_executor(deliver=self._ended, monotonic=clock.monotonic_s)
         self._executor.open(asyncio.get_running_loop())
         self._holding = Holding()
         self._flights: dict[RunId, tuple[Claim, PreparedCall]] = {}
@@ -71,14 +91,16 @@ class Worker:
         self._hinted: set[str] = set()
         self._look_at_s = 0.0
         self._unsure = False
+        self._cancels: dict[RunId, str] = {}
         self._reports = Reports(store, written=self._slots_freed)
         self._claim_loop = Loop("claims", self.claim_step)
         self._hold_loop = Loop("holding", self.hold_step)
+        self._cancel_loop = Loop("cancels", self.cancel_step)
         self._report_loop = Loop("reports", self._reports.step, self._reports.wakeup)
         self._idle = asyncio.Event()
 
     def loops(self) -> Sequence[Loop]:
-        return [self._claim_loop, self._hold_loop, self._report_loop]
+        return [self._claim_loop, self._hold_loop, self._cancel_loop, self._report_loop]
 
     @property
     def under_way(self) -> int:
@@ -86,12 +108,19 @@ class Worker:
         return len(self._flights)
 
     @property
+    def next_held_ms(self) -> int | None:
+        """When the next of the runs that are held for their time is due."""
+        return self._holding.next_due_ms()
+
+    @property
     def fenced_total(self) -> int:
         """Results that came too late: somebody else had the run by then."""
         return self._reports.fenced_total
 
     def wake(self, topic: str) -> None:
-        """Hear that a queue got something ready."""
+        """Hear that a queue got something ready, or that a run is to be ended."""
+        if topic == "cancel":
+            self._cancel_loop.wakeup.wake()
         queue = topic.removeprefix(_READY)
         if topic.startswith(_READY) and (not self._options.queues or queue in self._options.queues):
             self._hinted.add(queue)
@@ -125,6 +154,16 @@ class Worker:
                 self._starting = set()
         next_ms = self._holding.next_due_ms()
         return _IDLE_S if next_ms is None else max((next_ms - self._membership.time.now_ms()) / 1000, 0.0)
+
+    async def cancel_step(self) -> float:
+        """End calls whose runs somebody asked to end."""
+        if self._flights:
+            for asked in await self._store.cancels_of(self._membership.boot_id):
+                flight = self._flights.get(asked.run_id)
+                if flight is not None and flight[0].token == asked.token and asked.run_id not in self._cancels:
+                    self._cancels[asked.run_id] = asked.reason
+                    self._executor.cancel([asked.run_id])
+        return limits.SWEEP_S
 
     async def drain(self, forced: asyncio.Event) -> None:
         """Claim nothing more, give unstarted runs back, wait for the calls under way, write what is left to write."""
@@ -200,7 +239,8 @@ class Worker:
                 known.clear()
                 missing = keys
             for key, version in (await self._definitions.load(missing)).items():
-                known[key] = prepare_call(version.definition.execution)
+                definition = version.definition
+                known[key] = prepare_call(definition.execution, awaited=isinstance(definition.schedule, After))
         prepared = []
         for claim in claims:
             if claim.job_id is None or claim.version is None:
@@ -215,18 +255,20 @@ class Worker:
         ends: list[Finish | Retry] = []
         for reply in replies:
             claim, prepared = self._flights.pop(reply.key)
+            cancel = self._cancels.pop(claim.run_id, None)
             if reply.failure is HttpFailure.CLOSED:
                 # Broken off by force: the effect is unknown, and whoever reclaims the run will say so.
                 continue
             ends.append(
                 conclude(
                     claim,
-                    prepared.execution,
+                    prepared,
                     read_reply(reply),
                     worker=worker,
                     started_ms=time.at_ms(reply.started_s),
                     finished_ms=time.at_ms(reply.finished_s),
                     chance=self._chance.fraction(),
+                    cancel=cancel,
                 )
             )
         self._reports.add(ends)
@@ -235,18 +277,23 @@ class Worker:
         if not blocked:
             return
         versions = await self._definitions.load({(run.job_id, run.version) for run in blocked})
-        hold, skip = [], []
+        hold, skip, displace = [], [], []
         held_now: dict[bytes, int] = {}
         for run in blocked:
-            policy = versions[run.job_id, run.version].definition.overlap
+            policy = run.overlap or versions[run.job_id, run.version].definition.overlap
             held = run.held + held_now.get(run.job_id, 0)
-            if decide(policy, occupied=True, held=held) is OverlapVerdict.HOLD:
-                held_now[run.job_id] = held_now.get(run.job_id, 0) + 1
-                hold.append(run)
-            else:
-                skip.append(run)
+            match decide(policy, occupied=True, held=held):
+                case OverlapVerdict.HOLD:
+                    held_now[run.job_id] = held_now.get(run.job_id, 0) + 1
+                    hold.append(run)
+                case OverlapVerdict.DISPLACE:
+                    displace.append(run)
+                case _:
+                    skip.append(run)
         if hold:
             await self._store.hold_blocked(hold)
+        if displace:
+            await self._store.displace_blocked(displace, reason=EndReason.SUPERSEDED)
         if skip:
             await self._store.skip_blocked(skip, reason=EndReason.OVERLAP)
 
