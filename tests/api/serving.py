@@ -10,10 +10,9 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from dueline.api.app import make_app
+from dueline.api.routes import make_surface
 from dueline.api.server import ApiServer
 from dueline.domain.errors import StoreUnavailable
-from dueline.engine.insights import Insights
-from dueline.engine.operations import Operations
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
@@ -126,10 +125,8 @@ class ServedApi:
                 raise StoreUnavailable("stopping")
             await store.now_ms()
 
-        app = make_app(
-            Operations(store, lambda: keeper.time, SystemChance()), Insights(store, lambda: keeper.time), ready=ready
-        )
-        self._server = ApiServer(app, "127.0.0.1", 0)
+        surface = make_surface(store, lambda: keeper.time, SystemChance(), ready=ready)
+        self._server = ApiServer(make_app(surface), "127.0.0.1", 0)
         await self._server.start()
 
     async def _stop(self) -> None:

@@ -134,8 +134,8 @@ SCHEDULES: list[tuple[Any, str, str]] = [
     (schedule(cron="* * * * *", timezone="Mars/Olympus"), "schedule.timezone", "unknown time zone"),
     (schedule(cron="* * * * *", timezone="../../etc/passwd"), "schedule.timezone", "unknown time zone"),
     (schedule(cron="* * * * *", timezone="a" * 10_000), "schedule.timezone", "unknown time zone"),
-    (schedule(cron="* * * * *", start_at="2026-01-01T00:00:00Z"), "schedule.start_at", "goes with every"),
-    (schedule(every="PT1M", timezone="UTC"), "schedule.timezone", "goes with cron"),
+    (schedule(at="2099-01-01T00:00:00Z", start_at="2026-01-01T00:00:00Z"), "schedule.start_at", "goes with cron"),
+    (schedule(every="PT1M", timezone="UTC"), "schedule.timezone", "goes with wall times"),
     (schedule(every="PT1M", dst_gap="skip"), "schedule.dst_gap", "goes with cron"),
     (schedule(at="2099-01-01T00:00:00Z", dst_overlap="both"), "schedule.dst_overlap", "goes with cron"),
     (schedule(cron="0 0 * * 8"), "schedule.cron", "day-of-week at column 9"),
@@ -143,7 +143,7 @@ SCHEDULES: list[tuple[Any, str, str]] = [
     (schedule(every="soon"), "schedule.every", "not a duration"),
     (schedule(every="P1M"), "schedule.every", "not a duration"),
     (schedule(every="-PT1M"), "schedule.every", "not a duration"),
-    (schedule(every="PT0.5S"), "schedule.every", "between PT1S"),
+    (schedule(every="PT0.5S"), "schedule.every", "PT1S is the shortest"),
     (schedule(every="P99999D"), "schedule.every", "between"),
     (schedule(every="1" * 300 + "s"), "schedule.every", "too long"),
     (schedule(every="PT1M", start_at="yesterday"), "schedule.start_at", "RFC 3339"),
@@ -154,7 +154,7 @@ SCHEDULES: list[tuple[Any, str, str]] = [
     (schedule(at="9999-12-31T23:59:59-01:00"), "schedule.at", "9999"),
     (schedule(at="1969-12-31T23:59:59Z", allow_past=True), "schedule.at", "1970"),
     (schedule(at="2020-01-01T00:00:00Z"), "schedule.at", "allow_past"),
-    (schedule(after="PT15M"), "schedule.after", "unknown field"),
+    (schedule(before="PT15M"), "schedule.before", "unknown field"),
 ]
 
 LABELS: list[tuple[Any, str, str]] = [

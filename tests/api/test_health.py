@@ -1,11 +1,13 @@
 """Whether the process lives, whether it can serve, and what it says when it cannot."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from dueline.api.app import make_app
+from dueline.api.routes import Surface
 from dueline.api.server import ApiServer, CannotListen
 from dueline.domain.errors import StoreUnavailable
 from dueline.sdk import errors
@@ -26,9 +28,14 @@ class Broken:
         return fail
 
 
+def surface_of(broken: Any, ready: Callable[[], Awaitable[None]]) -> Surface:
+    parts = ("operations", "insights", "ledgers", "auditor", "backfills", "recoveries", "forecasts", "calendars")
+    return Surface(**dict.fromkeys(parts, broken), ready=ready)
+
+
 async def served(error: Exception) -> ApiServer:
     broken: Any = Broken(error)
-    server = ApiServer(make_app(broken, broken, ready=broken.ready), "127.0.0.1", 0)
+    server = ApiServer(make_app(surface_of(broken, broken.ready)), "127.0.0.1", 0)
     await server.start()
     return server
 
@@ -87,7 +94,7 @@ async def test_a_taken_port_is_told() -> None:
     try:
         other: Any = Broken(RuntimeError())
         with pytest.raises(CannotListen, match=f"127.0.0.1:{server.port}"):
-            await ApiServer(make_app(other, other, ready=other.ready), "127.0.0.1", server.port).start()
+            await ApiServer(make_app(surface_of(other, other.ready)), "127.0.0.1", server.port).start()
     finally:
         await server.stop()
 
@@ -99,7 +106,7 @@ async def test_stopping_lets_a_request_end() -> None:
         await release.wait()
 
     broken: Any = Broken(RuntimeError())
-    server = ApiServer(make_app(broken, broken, ready=ready), "127.0.0.1", 0)
+    server = ApiServer(make_app(surface_of(broken, ready)), "127.0.0.1", 0)
     await server.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

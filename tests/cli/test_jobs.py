@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dueline.cli.job_options import SCHEDULE_MEMBERS
+from dueline.wire.schedules import ScheduleForm
 from tests.api.serving import ServedApi
 from tests.cli.conftest import Command
 
@@ -43,6 +45,56 @@ def test_every_option_of_create_reaches_the_job(cli: Command) -> None:
     assert job["retry"] == {"max_attempts": 3, "backoff": "fixed", "base": "PT2S", "cap": "PT1H", "max_lost": 3}
     assert (job["timeout"], job["overlap"], job["misfire"]["policy"]) == ("PT1M", "allow", "skip")
     assert (job["delivery"], job["tags"]) == ("at_most_once", ["a", "b"])
+
+
+FIRST = "2099-01-01T00:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("args", "schedule"),
+    [
+        (["--schedule", "every weekday at 9:00"], {"cron": "0 9 * * 1-5", "timezone": "UTC"}),
+        (["--schedule", "0 9 * * *", "--timezone", "Asia/Tokyo"], {"cron": "0 9 * * *", "timezone": "Asia/Tokyo"}),
+        (
+            ["--schedule", '{"cron": "0 9 * * *"}', "--max-runs", "3"],
+            {"cron": "0 9 * * *", "timezone": "UTC", "max_runs": 3},
+        ),
+        (["--after", "15m", "--start-at", FIRST], {"after": "PT15M", "start_at": FIRST}),
+        (["--repeat", "R5/2099-01-31T00:00:00Z/P1M"], {"repeat": "R5/2099-01-31T00:00:00Z/P1M", "timezone": "UTC"}),
+        (
+            ["--rrule", "FREQ=DAILY", "--start-at", FIRST],
+            {"rrule": "DTSTART:20990101T000000Z\nRRULE:FREQ=DAILY", "timezone": "UTC"},
+        ),
+        (
+            ["--every", "1h", "--start-at", FIRST, "--end-at", "2099-02-01T00:00:00Z", "--jitter", "30s"],
+            {"every": "PT1H", "start_at": FIRST, "end_at": "2099-02-01T00:00:00.000Z", "jitter": "PT30S"},
+        ),
+        (
+            ["--cron", "0 9 * * *", "--calendar", "cli-a", "--calendar", "cli-b", "--on-excluded", "before"],
+            {"cron": "0 9 * * *", "timezone": "UTC", "calendars": ["cli-a", "cli-b"], "on_excluded": "before"},
+        ),
+    ],
+)
+def test_schedules_of_every_kind_and_shape(cli: Command, args: list[str], schedule: object) -> None:
+    for name in ("cli-a", "cli-b"):
+        cli("calendar", "put", name, "--weekday", "SUN")
+    assert cli("job", "create", "--url", URL, *args, "-o", "json").json["schedule"] == schedule
+    job_id = created(cli, "--cron", "0 0 * * *", "--timezone", "Europe/Berlin", "--dst-gap", "skip", "--jitter", "1m")
+    assert cli("job", "edit", job_id, *args, "-o", "json").json["schedule"] == schedule
+
+
+def test_every_member_of_a_schedule_is_replaced_by_another_schedule() -> None:
+    assert set(SCHEDULE_MEMBERS) == set(ScheduleForm.__struct_fields__)
+
+
+def test_a_shape_alone_leaves_the_schedule(cli: Command) -> None:
+    job_id = created(cli, "--cron", "0 9 * * *", "--timezone", "Europe/Berlin")
+    edited = cli(
+        "job", "edit", job_id, "--jitter", "5m", "--misfire-window", "2h", "--misfire-cap", "7", "-o", "json"
+    ).json
+    assert edited["schedule"] == {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "jitter": "PT5M"}
+    assert edited["misfire"] == {"policy": "fire_once", "window": "PT2H", "cap": 7}
+    assert cli("job", "edit", job_id, "--overlap", "cancel_previous", "-o", "json").json["overlap"] == "cancel_previous"
 
 
 @pytest.mark.parametrize(
@@ -120,6 +172,9 @@ def test_nothing_of_others_is_read_as_markup_or_colour(cli: Command) -> None:
         (["job", "create", "--url", URL, "--in", "soon"], "--in"),
         (["job", "create", "--url", URL, "--in", "1s", "--at", "2099-01-01T00:00:00Z"], "not both"),
         (["job", "create", "--url", URL, "--header", "x"], "Name: value"),
+        (["job", "create", "--url", URL, "--schedule", "every blue moon"], "schedule: "),
+        (["job", "create", "--url", URL, "--schedule", "{oops"], "not JSON"),
+        (["job", "create", "--url", URL, "--every", "1h", "--calendar", "none"], "schedule.calendars[0]"),
         (["job", "create", "--url", URL, "--body", "@/nowhere"], "cannot read"),
         (["job", "create", "-f", "/nowhere.json"], "cannot read"),
         (["job", "list", "--state", "odd"], "state: must be one of"),

@@ -34,6 +34,40 @@ def test_the_life_of_a_job(client: Client) -> None:
     assert client.jobs()["items"] == []
 
 
+def test_the_occurrences_of_a_job(client: Client) -> None:
+    job = client.create_job({"target": TARGET, "schedule": "0 9 * * *"})
+    first, second = (one["scheduled_at"] for one in client.occurrences(job["id"], limit=2)["items"])
+    assert client.skip_occurrence(job["id"], first)["next_due_at"] == second
+    to = second.replace("T09", "T10")
+    assert client.move_occurrence(job["id"], second, to)["next_due_at"] == to
+    assert client.restore_occurrence(job["id"], first)["next_due_at"] == first
+    period = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-03T00:00:00Z"}
+    assert client.backfill_job(job["id"], {**period, "dry_run": True})["count"] == 2
+    assert client.backfill_job(job["id"], period)["new"] == 2
+    preview = client.preview_schedule({"schedule": "0 9 * * *", "job_id": job["id"], "count": 2})
+    assert preview["changes"]["added"] == [second]
+
+
+def test_calendars(client: Client) -> None:
+    made = client.put_calendar("days", {"dates": ["12-25"]})
+    assert client.calendar("days") == made
+    assert client.calendars()["items"] == list(client.all_calendars(limit=1)) == [made]
+    client.delete_calendar("days")
+    with pytest.raises(errors.NotFound):
+        client.calendar("days")
+
+
+def test_the_whole(client: Client) -> None:
+    job = client.create_job({"target": TARGET, "schedule": "0 * * * *"})
+    assert [account["job_id"] for account in client.audit(job_id=job["id"])["items"]] == [job["id"]]
+    assert [account["job_id"] for account in client.all_audits(limit=1)] == [job["id"]]
+    assert client.recovery(policy="skip", rate=0.5)["rate"] == 0.5
+    assert client.recover()["applied"] is True
+    assert client.recover(policy="fire_all", rate=20)["rate"] == 20
+    assert len(client.forecast(hours=2)["minutes"]) == 120
+    assert client.forecast()["jobs"] == 1
+
+
 def test_all_pages_are_read(client: Client) -> None:
     ids = client.create_runs([{"target": TARGET}] * 7)
     assert sorted(run["id"] for run in client.all_runs(limit=2)) == sorted(ids)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dueline.domain.errors import Invalid
 from dueline.domain.ids import JobId, new_job_id
 from dueline.domain.job import Definition, Job
+from dueline.domain.planning import Position
 from dueline.domain.schedule import Cron
 from dueline.domain.states import JobState
 from dueline.wire.jobs import JobInput, job_view, patched, to_definition
@@ -40,10 +41,11 @@ def job_of(definition: Definition) -> Job:
         state=JobState.ACTIVE,
         version=1,
         definition=definition,
-        next_ms=None,
+        position=Position(),
         pause_note=None,
         created_ms=NOW_MS,
         updated_ms=NOW_MS,
+        since_ms=NOW_MS,
     )
 
 

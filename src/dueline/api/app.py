@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -10,26 +10,37 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from dueline.api import health, jobs, runs
+from dueline.api import (
+    audits,
+    backfills,
+    calendars,
+    forecasts,
+    health,
+    jobs,
+    occurrences,
+    recoveries,
+    runs,
+    schedules,
+)
 from dueline.api.problems import Refused, problem_response
 from dueline.api.requests import Query, check_caller
 from dueline.api.routes import ApiRoute, Surface
-from dueline.domain import limits
-from dueline.engine.insights import Insights
-from dueline.engine.operations import Operations
 
-ROUTES: tuple[ApiRoute, ...] = (*jobs.ROUTES, *runs.ROUTES, *health.ROUTES)
+ROUTES: tuple[ApiRoute, ...] = (
+    *jobs.ROUTES,
+    *occurrences.ROUTES,
+    *backfills.ROUTES,
+    *schedules.ROUTES,
+    *calendars.ROUTES,
+    *runs.ROUTES,
+    *audits.ROUTES,
+    *recoveries.ROUTES,
+    *forecasts.ROUTES,
+    *health.ROUTES,
+)
 
 
-def make_app(
-    operations: Operations,
-    insights: Insights,
-    *,
-    ready: Callable[[], Awaitable[None]],
-    payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX,
-) -> Starlette:
-    """`ready` returns when the process can serve, and raises a DuelineError when it cannot or is stopping."""
-    surface = Surface(operations=operations, insights=insights, ready=ready, payload_bytes_max=payload_bytes_max)
+def make_app(surface: Surface) -> Starlette:
     by_path: dict[str, dict[str, ApiRoute]] = {}
     for route in ROUTES:
         by_path.setdefault(route.path, {})[route.method] = route

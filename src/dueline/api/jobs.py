@@ -12,14 +12,14 @@ from dueline.api.requests import (
     MERGE_PATCH,
     Query,
     expected_version,
+    job_id_of,
     json_body,
     optional_body,
     raw_body,
     tenant_of,
 )
 from dueline.api.routes import ApiRoute, Surface
-from dueline.domain.errors import Invalid, NotFound
-from dueline.domain.ids import JobId, id_ms, parse_job_id
+from dueline.domain.ids import JobId, id_ms
 from dueline.domain.job import Definition, Job
 from dueline.domain.states import JobState, RunKind
 from dueline.store.shapes import JobFilter
@@ -146,15 +146,6 @@ async def run_now(surface: Surface, request: Request) -> Response:
         tags=definition.tags,
         now_ms=id_ms(run_id),
     )
-
-
-def job_id_of(request: Request) -> JobId:
-    """The job in the path. What is not even an id names no job."""
-    text = request.path_params["id"]
-    try:
-        return parse_job_id(text)
-    except Invalid:
-        raise NotFound("job", text[:64]) from None
 
 
 ROUTES = (

@@ -13,6 +13,8 @@ from starlette.requests import Request
 
 from dueline.api.problems import Refused
 from dueline.domain import limits
+from dueline.domain.errors import Invalid, NotFound
+from dueline.domain.ids import JobId, parse_job_id
 from dueline.domain.job import DEFAULT_TENANT
 from dueline.wire.labels import CONTROL, read_instant
 from dueline.wire.problems import Problems
@@ -28,6 +30,7 @@ MERGE_PATCH = ("application/merge-patch+json", "application/json")
 _UTF8 = frozenset({"utf-8", "utf8", '"utf-8"'})
 _TAG = re.compile(r'"v([1-9][0-9]{0,8})"')
 _LOCAL_HOST = re.compile(r"(127(\.[0-9]{1,3}){3}|\[::1\]|localhost)(:[0-9]{1,5})?", re.IGNORECASE)
+_NUMBER_LETTERS_MAX = 9
 _NEVER = 0
 """A version that no job has: versions begin at 1."""
 
@@ -35,6 +38,15 @@ _NEVER = 0
 def tenant_of(_request: Request) -> str:
     """Whose request it is. Until there are keys, everything belongs to one tenant."""
     return DEFAULT_TENANT
+
+
+def job_id_of(request: Request) -> JobId:
+    """The job in the path. What is not even an id names no job."""
+    text = request.path_params["id"]
+    try:
+        return parse_job_id(text)
+    except Invalid:
+        raise NotFound("job", text[:64]) from None
 
 
 def check_caller(request: Request) -> None:
@@ -134,17 +146,41 @@ class Query:
         value = self.text(name)
         return None if value is None else read_instant(value, name, self.problems)
 
-    def limit(self) -> int:
+    def period_ms(self) -> tuple[int | None, int | None]:
+        """The parameters `from` and `to`."""
+        from_ms, to_ms = self.instant_ms("from"), self.instant_ms("to")
+        if from_ms is not None and to_ms is not None and from_ms > to_ms:
+            self.problems.add("to", "must not lie before from")
+        return from_ms, to_ms
+
+    def job_id(self) -> JobId | None:
+        text = self.text("job_id")
+        if text is not None:
+            with self.problems.gathering():
+                return parse_job_id(text)
+        return None
+
+    def number(self, name: str) -> float | None:
+        """A number such as 5 or 0.5."""
+        value = self.text(name)
+        if value is None:
+            return None
+        if len(value) > _NUMBER_LETTERS_MAX or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value, re.ASCII):
+            self.problems.add(name, "must be a number")
+            return None
+        return float(value)
+
+    def limit(self, *, most: int = limits.PAGE_ROWS_MAX) -> int:
         """Rows of a page: whatever number is asked for is brought into bounds."""
         value = self.text("limit")
         if value is None:
-            return limits.PAGE_ROWS_DEFAULT
+            return min(limits.PAGE_ROWS_DEFAULT, most)
         if not re.fullmatch(r"-?[0-9]+", value):
             self.problems.add("limit", "must be a whole number")
             return limits.PAGE_ROWS_DEFAULT
-        if len(value) > 9:
-            return 1 if value.startswith("-") else limits.PAGE_ROWS_MAX
-        return min(max(int(value), 1), limits.PAGE_ROWS_MAX)
+        if len(value) > _NUMBER_LETTERS_MAX:
+            return 1 if value.startswith("-") else most
+        return min(max(int(value), 1), most)
 
     def check(self) -> None:
         self.problems.raise_any()

@@ -10,8 +10,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.domain import limits
+from dueline.engine.audits import Auditor
+from dueline.engine.backfills import Backfills
+from dueline.engine.calendars import CalendarDesk
+from dueline.engine.forecasts import Forecasts
 from dueline.engine.insights import Insights
+from dueline.engine.ledgers import Ledgers
 from dueline.engine.operations import Operations
+from dueline.engine.recoveries import Recoveries
+from dueline.runtime.chance import Chance
+from dueline.runtime.clock import StoreTime
+from dueline.store.protocol import Store
 
 
 class Surface(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,9 +28,39 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
 
     operations: Operations
     insights: Insights
+    ledgers: Ledgers
+    auditor: Auditor
+    backfills: Backfills
+    recoveries: Recoveries
+    forecasts: Forecasts
+    calendars: CalendarDesk
     ready: Callable[[], Awaitable[None]]
     """Returns when the process can serve; raises when the store is away or the process is stopping."""
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
+
+
+def make_surface(
+    store: Store,
+    time: Callable[[], StoreTime],
+    chance: Chance,
+    *,
+    ready: Callable[[], Awaitable[None]],
+    payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX,
+) -> Surface:
+    """Everything that the API serves, on one store. `ready` returns when the process can serve, and raises a DuelineError when not."""
+    ledgers = Ledgers(store, time)
+    return Surface(
+        operations=Operations(store, time, chance),
+        insights=Insights(store, time),
+        ledgers=ledgers,
+        auditor=Auditor(store, ledgers),
+        backfills=Backfills(store, time),
+        recoveries=Recoveries(store, time),
+        forecasts=Forecasts(store, time),
+        calendars=CalendarDesk(store),
+        ready=ready,
+        payload_bytes_max=payload_bytes_max,
+    )
 
 
 Handler = Callable[[Surface, Request], Awaitable[Response]]

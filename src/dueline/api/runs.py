@@ -14,7 +14,7 @@ from dueline.api.requests import Query, raw_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain import limits
 from dueline.domain.errors import Invalid, NotFound
-from dueline.domain.ids import JobId, RunId, parse_job_id, parse_run_id, run_text
+from dueline.domain.ids import RunId, parse_run_id, run_text
 from dueline.domain.states import RunKind, RunState
 from dueline.engine.operations import AdhocRun
 from dueline.store.shapes import RunFilter
@@ -46,12 +46,10 @@ async def create(surface: Surface, request: Request) -> Response:
 
 async def list_page(surface: Surface, request: Request) -> Response:
     query = Query(request, LIST_QUERY)
-    from_ms, to_ms = query.instant_ms("from"), query.instant_ms("to")
-    if from_ms is not None and to_ms is not None and from_ms > to_ms:
-        query.problems.add("to", "must not lie before from")
+    from_ms, to_ms = query.period_ms()
     match = RunFilter(
         tenant=tenant_of(request),
-        job_id=_job_filter(query),
+        job_id=query.job_id(),
         state=query.choice("state", RunState),
         kind=query.choice("kind", RunKind),
         tag=query.text("tag"),
@@ -133,14 +131,6 @@ def _adhoc(spec: AdhocSpec) -> AdhocRun:
         tags=spec.tags,
         due_ms=spec.due_ms,
     )
-
-
-def _job_filter(query: Query) -> JobId | None:
-    text = query.text("job_id")
-    if text is not None:
-        with query.problems.gathering():
-            return parse_job_id(text)
-    return None
 
 
 ROUTES = (

@@ -7,75 +7,31 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli import options
-from dueline.cli.connecting import connect, read_object
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table
+from dueline.cli.connecting import connect
+from dueline.cli.job_options import Written, job_options
+from dueline.cli.options import JobId
+from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, schedule_line, show
 
-app = typer.Typer(help="Jobs: create, list, edit, pause, resume, run, delete.", no_args_is_help=True)
-
-JobId = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
-_SCHEDULE_KINDS = ("at", "cron", "every")
-_COMPANIONS = ("timezone", "dst_gap", "dst_overlap", "start_at", "allow_past")
+app = typer.Typer(
+    help="Jobs: create, list, edit, pause, resume, run, delete; their occurrences and backfills.", no_args_is_help=True
+)
 
 
 @app.command()
-def create(
-    file: options.FileOption = None,
-    url: options.Url = None,
-    method: options.Method = None,
-    header: options.Headers = None,
-    body: options.Body = None,
-    at: options.At = None,
-    in_: options.In = None,
-    cron: options.Cron = None,
-    every: options.Every = None,
-    timezone: options.Timezone = None,
-    dst_gap: options.DstGap = None,
-    dst_overlap: options.DstOverlap = None,
-    start_at: options.StartAt = None,
-    allow_past: options.AllowPast = False,
-    name: options.Name = None,
-    queue: options.Queue = None,
-    priority: options.Priority = None,
-    region: options.Region = None,
-    tag: options.Tags = None,
-    retry_attempts: options.RetryAttempts = None,
-    retry_backoff: options.RetryBackoff = None,
-    retry_base: options.RetryBase = None,
-    retry_cap: options.RetryCap = None,
-    timeout: options.Timeout = None,
-    overlap: options.Overlap = None,
-    misfire: options.Misfire = None,
-    delivery: options.Delivery = None,
-    output: OutputOption = Output.TABLE,
-) -> None:
+@job_options
+def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
     """Create a job. Without a schedule it runs only when asked.
 
     \b
     Examples:
       dueline job create --url http://127.0.0.1:8701/ --in 2s
-      dueline job create --url https://example.com/report --cron "0 9 * * 1-5" --timezone Europe/Berlin
+      dueline job create --url https://example.com/report --schedule "every weekday at 9:00" --timezone Europe/Berlin
+      dueline job create --url https://example.com/close --cron "0 18 L * *" --calendar holidays --on-excluded before
       dueline job create --url https://example.com/sync --every 15m --body '{"full": false}' --name sync
       dueline job create -f job.json
     """
-    asked = {
-        **options.target_of(url, method, header, body),
-        **options.schedule_of(
-            at,
-            in_,
-            cron,
-            every,
-            timezone=timezone,
-            dst_gap=dst_gap,
-            dst_overlap=dst_overlap,
-            start_at=start_at,
-            allow_past=allow_past or None,
-        ),
-        **options.retry_of(retry_attempts, retry_backoff, retry_base, retry_cap),
-        **options.given(name=name, queue=queue, priority=priority, region=region, tags=tag, timeout=timeout),
-        **options.given(overlap=overlap, misfire=misfire and {"policy": misfire}, delivery=delivery),
-    }
     with connect() as client:
-        _show(client.create_job(options.overlay(read_object(file), asked)), output)
+        show(client.create_job(asked.job()), output)
 
 
 @app.command("list")
@@ -109,7 +65,7 @@ def list_(
     print_table(
         ["ID", "NAME", "STATE", "SCHEDULE", "NEXT DUE", "QUEUE"],
         [
-            (job["id"], job["name"], job["state"], _schedule(job["schedule"]), job["next_due_at"], job["queue"])
+            (job["id"], job["name"], job["state"], schedule_line(job["schedule"]), job["next_due_at"], job["queue"])
             for job in page["items"]
         ],
         uncut=["ID", "STATE"],
@@ -126,69 +82,26 @@ def get(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
       dueline job get job_01h455vb4pex5vsknk084sn02q --output json
     """
     with connect() as client:
-        _show(client.job(job_id), output)
+        show(client.job(job_id), output)
 
 
 @app.command()
+@job_options
 def edit(
-    job_id: JobId,
-    file: options.FileOption = None,
-    url: options.Url = None,
-    method: options.Method = None,
-    header: options.Headers = None,
-    body: options.Body = None,
-    at: options.At = None,
-    in_: options.In = None,
-    cron: options.Cron = None,
-    every: options.Every = None,
-    timezone: options.Timezone = None,
-    dst_gap: options.DstGap = None,
-    dst_overlap: options.DstOverlap = None,
-    start_at: options.StartAt = None,
-    allow_past: options.AllowPast = False,
-    name: options.Name = None,
-    queue: options.Queue = None,
-    priority: options.Priority = None,
-    region: options.Region = None,
-    tag: options.Tags = None,
-    retry_attempts: options.RetryAttempts = None,
-    retry_backoff: options.RetryBackoff = None,
-    retry_base: options.RetryBase = None,
-    retry_cap: options.RetryCap = None,
-    timeout: options.Timeout = None,
-    overlap: options.Overlap = None,
-    misfire: options.Misfire = None,
-    delivery: options.Delivery = None,
-    if_version: options.IfVersion = None,
-    output: OutputOption = Output.TABLE,
+    job_id: JobId, asked: Written, if_version: options.IfVersion = None, output: OutputOption = Output.TABLE
 ) -> None:
-    """Change some of a job; what is not given stays. A file holds a JSON merge patch.
+    """Change some of a job; what is not given stays. A schedule of any kind replaces the one that is there.
+
+    A file holds a JSON merge patch.
 
     \b
     Examples:
       dueline job edit job_01h455vb4pex5vsknk084sn02q --every 5m
+      dueline job edit job_01h455vb4pex5vsknk084sn02q --jitter 30s
       dueline job edit job_01h455vb4pex5vsknk084sn02q --queue reports --if-version 3
     """
-    schedule = options.schedule_of(
-        at,
-        in_,
-        cron,
-        every,
-        timezone=timezone,
-        dst_gap=dst_gap,
-        dst_overlap=dst_overlap,
-        start_at=start_at,
-        allow_past=allow_past or None,
-    )
-    patch = {
-        **options.target_of(url, method, header, body),
-        **_replacing(schedule),
-        **options.retry_of(retry_attempts, retry_backoff, retry_base, retry_cap),
-        **options.given(name=name, queue=queue, priority=priority, region=region, tags=tag, timeout=timeout),
-        **options.given(overlap=overlap, misfire=misfire and {"policy": misfire}, delivery=delivery),
-    }
     with connect() as client:
-        _show(client.edit_job(job_id, options.overlay(read_object(file), patch), if_version=if_version), output)
+        show(client.edit_job(job_id, asked.patch(), if_version=if_version), output)
 
 
 @app.command()
@@ -204,7 +117,7 @@ def pause(
       dueline job pause job_01h455vb4pex5vsknk084sn02q --note "target is moving"
     """
     with connect() as client:
-        _show(client.pause_job(job_id, note=note), output)
+        show(client.pause_job(job_id, note=note), output)
 
 
 @app.command()
@@ -216,7 +129,7 @@ def resume(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
       dueline job resume job_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        _show(client.resume_job(job_id), output)
+        show(client.resume_job(job_id), output)
 
 
 @app.command()
@@ -232,7 +145,7 @@ def run(
       dueline job run job_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        _show(client.run_job(job_id, force=force), output)
+        show(client.run_job(job_id, force=force), output)
 
 
 @app.command()
@@ -246,24 +159,3 @@ def delete(job_id: JobId, if_version: options.IfVersion = None) -> None:
     with connect() as client:
         client.delete_job(job_id, if_version=if_version)
     typer.echo(f"Deleted {job_id}.", err=True)
-
-
-def _show(record: dict[str, Any], output: Output) -> None:
-    (print_json if output is Output.JSON else print_record)(record)
-
-
-def _schedule(schedule: dict[str, Any] | None) -> str | None:
-    """A schedule in a line: `cron 0 9 * * 1-5 Europe/Berlin`."""
-    if not schedule:
-        return None
-    kind = next((kind for kind in _SCHEDULE_KINDS if kind in schedule), "")
-    return " ".join(part for part in (kind, schedule.get(kind), schedule.get("timezone")) if part)
-
-
-def _replacing(schedule: dict[str, Any]) -> dict[str, Any]:
-    """A patch by which a schedule of one kind takes the place of any other; a mere companion changes nothing else."""
-    inner = schedule.get("schedule", {})
-    if any(kind in inner for kind in _SCHEDULE_KINDS):
-        blank = dict.fromkeys((*_SCHEDULE_KINDS, *_COMPANIONS))
-        return {"schedule": {**blank, **inner}}
-    return schedule

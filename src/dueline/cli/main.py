@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from dueline import __version__
-from dueline.cli import db, jobs, roles, runs, settings
+from dueline.cli import (
+    audits,
+    backfills,
+    calendars,
+    db,
+    forecasts,
+    jobs,
+    occurrences,
+    recoveries,
+    roles,
+    runs,
+    schedules,
+    settings,
+)
 from dueline.cli.exits import TOLD, report
 
 app = typer.Typer(
@@ -21,8 +34,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 roles.register(app)
+occurrences.register(jobs.app)
+backfills.register(jobs.app)
 app.add_typer(jobs.app, name="job")
 app.add_typer(runs.app, name="run")
+app.add_typer(schedules.app, name="schedule")
+app.add_typer(calendars.app, name="calendar")
+audits.register(app)
+app.add_typer(recoveries.app, name="recovery")
+forecasts.register(app)
 app.add_typer(db.app, name="db")
 app.add_typer(settings.app, name="config")
 

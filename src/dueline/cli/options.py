@@ -11,7 +11,9 @@ from dueline.cli.connecting import read_payload
 from dueline.domain.durations import parse_duration
 from dueline.domain.instants import format_instant
 from dueline.runtime.clock import SystemClock
+from dueline.wire.reading import Unreadable, decode
 
+JobId = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
 FileOption = Annotated[
     Path | None, typer.Option("--file", "-f", help="A file with the JSON, - for standard input; options override it.")
 ]
@@ -35,20 +37,51 @@ At = Annotated[str | None, typer.Option("--at", help="Once, at an RFC 3339 time.
 In = Annotated[str | None, typer.Option("--in", help="Once, after a while such as 2s or PT15M.")]
 Cron = Annotated[str | None, typer.Option("--cron", help="By a cron expression; six fields have seconds first.")]
 Every = Annotated[str | None, typer.Option("--every", help="At a fixed rate, such as 15m.")]
+ScheduleText = Annotated[
+    str | None,
+    typer.Option(
+        "--schedule", help="In any language: English, cron, a duration, an instant, R5/…/P1M, FREQ=…, or a JSON object."
+    ),
+]
+After = Annotated[str | None, typer.Option("--after", help="At a fixed delay after each run ends, such as 15m.")]
+Repeat = Annotated[
+    str | None, typer.Option("--repeat", help="By an ISO 8601 repeating interval, such as R5/2026-01-31T00:00:00Z/P1M.")
+]
+Rrule = Annotated[str | None, typer.Option("--rrule", help="By an RFC 5545 rule, such as FREQ=MONTHLY;BYDAY=-1FR.")]
 DstGap = Annotated[
     str | None,
-    typer.Option("--dst-gap", help="A time that --cron names and the clocks jump over: run_after, skip or run_before."),
+    typer.Option("--dst-gap", help="A time of day that the clocks jump over: run_after, skip or run_before."),
 ]
 DstOverlap = Annotated[
     str | None,
-    typer.Option("--dst-overlap", help="A time that --cron names and the clocks show twice: first, second or both."),
+    typer.Option("--dst-overlap", help="A time of day that the clocks show twice: first, second or both."),
 ]
-Timezone = Annotated[str | None, typer.Option("--timezone", help="The zone of --cron, such as Europe/Berlin.")]
-StartAt = Annotated[str | None, typer.Option("--start-at", help="Where --every is anchored.")]
+Timezone = Annotated[
+    str | None, typer.Option("--timezone", help="The zone of the wall clock and of calendars, such as Europe/Berlin.")
+]
+StartAt = Annotated[
+    str | None, typer.Option("--start-at", help="Not before this time; --every and --rrule count from it.")
+]
+EndAt = Annotated[str | None, typer.Option("--end-at", help="Not after this RFC 3339 time.")]
+MaxRuns = Annotated[int | None, typer.Option("--max-runs", help="So many scheduled runs at most.")]
+Jitter = Annotated[str | None, typer.Option("--jitter", help="Spread the starts over this while, such as 5m.")]
+Calendars = Annotated[
+    list[str] | None, typer.Option("--calendar", help="Not on the days of a calendar, by its name; repeat it.")
+]
+OnExcluded = Annotated[
+    str | None, typer.Option("--on-excluded", help="What falls on such a day: skip, or comes before or after it.")
+]
 AllowPast = Annotated[bool, typer.Option("--allow-past", help="Let --at lie in the past, and run at once.")]
 Name = Annotated[str | None, typer.Option("--name", help="A name, unique among living jobs.")]
-Overlap = Annotated[str | None, typer.Option("--overlap", help="skip, queue_one, queue_all or allow.")]
+Overlap = Annotated[str | None, typer.Option("--overlap", help="skip, queue_one, queue_all, cancel_previous or allow.")]
 Misfire = Annotated[str | None, typer.Option("--misfire", help="fire_once, fire_all or skip.")]
+MisfireWindow = Annotated[
+    str | None, typer.Option("--misfire-window", help="How long ago a missed occurrence may be. Default: 1h.")
+]
+MisfireCap = Annotated[
+    int | None, typer.Option("--misfire-cap", help="How many missed ones fire_all runs. Default: 100.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 IfVersion = Annotated[int | None, typer.Option("--if-version", help="Only if the job is at this version.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="Rows of a page.")]
 Cursor = Annotated[str | None, typer.Option("--cursor", help="Where to go on: what the last page told.")]
@@ -82,12 +115,31 @@ def instant_of(at: str | None, in_: str | None) -> str | None:
     return format_instant(SystemClock().wall_ms() + parse_duration(in_, field="--in"))
 
 
-def schedule_of(
-    at: str | None, in_: str | None, cron: str | None, every: str | None, **companions: Any
-) -> dict[str, Any]:
+def schedule_of(text: str | None, **members: Any) -> dict[str, Any]:
     """The schedule that options ask for; empty when they ask for none."""
-    schedule = given(at=instant_of(at, in_), cron=cron, every=every, **companions)
-    return {"schedule": schedule} if schedule else {}
+    spelt = None if text is None else read_schedule(text, hint="--schedule")
+    schedule = given(**members)
+    if spelt is None:
+        return {"schedule": schedule} if schedule else {}
+    if not schedule:
+        return {"schedule": spelt}
+    return {"schedule": overlay(spelt if isinstance(spelt, dict) else {"text": spelt}, schedule)}
+
+
+def read_schedule(text: str, *, hint: str) -> str | dict[str, Any]:
+    """A schedule as it is written on a command line: a JSON object, or a text in any language."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        schedule = decode(text.encode("utf-8", "replace"))
+    except Unreadable as error:
+        raise typer.BadParameter(str(error), param_hint=hint) from None
+    return schedule if isinstance(schedule, dict) else text
+
+
+def misfire_of(policy: str | None, window: str | None, cap: int | None) -> dict[str, Any]:
+    misfire = given(policy=policy, window=window, cap=cap)
+    return {"misfire": misfire} if misfire else {}
 
 
 def overlay(lower: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dueline.cli.exits import FAILED
 from dueline.wire.labels import CONTROL
 from dueline.wire.reading import encode
 
 WIDTH_PIPED = 1_000
 """Columns of a table that goes to a program or a file: nothing is cut there."""
+WIDTH_BARS = 100
+BAR_LETTERS_MIN = 10
+_EIGHTHS = "▏▎▍▌▋▊▉"
+_SCHEDULE_KINDS = ("at", "cron", "every", "after", "repeat", "rrule")
 _STATE_STYLES = {
     "active": "green",
     "succeeded": "green",
@@ -29,6 +34,12 @@ _STATE_STYLES = {
     "expired": "red",
     "cancelled": "dim",
     "finished": "dim",
+    "fired": "green",
+    "late": "yellow",
+    "coalesced": "cyan",
+    "skipped": "magenta",
+    "waiting": "yellow",
+    "expected": "dim",
 }
 
 
@@ -44,14 +55,16 @@ def print_json(value: Any) -> None:
     typer.echo(msgspec.json.format(encode(value), indent=2).decode())
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, uncut: Sequence[str] = ()) -> None:
-    """A table that fits the terminal: long cells are cut, those of `uncut` columns never."""
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, uncut: Sequence[str] = (), err: bool = False
+) -> None:
+    """A table that fits the terminal: long cells are cut, those of `uncut` columns never. `err`: beside the result, on stderr."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=True, overflow="ignore" if column in uncut else "ellipsis")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
-    _console().print(table)
+    _console(err=err).print(table)
 
 
 def print_record(record: dict[str, Any]) -> None:
@@ -64,14 +77,59 @@ def print_record(record: dict[str, Any]) -> None:
     _console().print(table)
 
 
-def print_page(page: dict[str, Any]) -> None:
-    """Tell how to get the rest of a list."""
+def show(record: dict[str, Any], output: Output) -> None:
+    """One thing, in the form that was asked for."""
+    (print_json if output is Output.JSON else print_record)(record)
+
+
+def print_bars(bars: Sequence[tuple[str, float, str]]) -> None:
+    """Rows of a label, a bar as long as its number, and a text, in the width of the terminal."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    console = _console()
+    texts = max((len(label) + len(text) for label, _, text in bars), default=0)
+    width = max(BAR_LETTERS_MIN, min(console.width, WIDTH_BARS) - texts - 4)
+    most = max((number for _, number, _ in bars), default=0.0)
+    for label, number, text in bars:
+        table.add_row(_cell(label), Text(_bar(number / most * width if most else 0.0), style="cyan"), _cell(text))
+    console.print(table)
+
+
+def schedule_line(schedule: dict[str, Any] | None) -> str | None:
+    """A schedule in a line: `cron 0 9 * * 1-5 Europe/Berlin`."""
+    if not schedule:
+        return None
+    kind = next((kind for kind in _SCHEDULE_KINDS if kind in schedule), "")
+    said = str(schedule.get(kind, "")).replace("\n", " ")
+    return " ".join(part for part in (kind, said, schedule.get("timezone")) if part)
+
+
+def print_page(page: dict[str, Any], *, everything: bool = True) -> None:
+    """Tell how to get the rest of a list; `everything`: all of it can be had at once."""
     if page["next_cursor"] is not None:
-        typer.echo(f"There is more: --cursor {page['next_cursor']}, or --all", err=True)
+        typer.echo(f"There is more: --cursor {page['next_cursor']}{', or --all' if everything else ''}", err=True)
 
 
-def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else WIDTH_PIPED, highlight=False)
+def confirm(question: str) -> None:
+    """Ask on stderr, and end the command unless somebody says yes: stdout is for the result alone."""
+    typer.echo(f"{question} [y/N] ", nl=False, err=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        typer.echo("Nothing was done.", err=True)
+        raise typer.Exit(FAILED)
+
+
+def _console(*, err: bool = False) -> Console:
+    stream = sys.stderr if err else sys.stdout
+    return Console(width=None if stream.isatty() else WIDTH_PIPED, highlight=False, stderr=err)
+
+
+def _bar(letters: float) -> str:
+    """A bar of so many letters, to the eighth; one that is not empty shows."""
+    whole, part = divmod(round(letters * 8), 8)
+    if letters and not whole and not part:
+        part = 1
+    return "█" * whole + (_EIGHTHS[part - 1] if part else "")
 
 
 def _cell(value: Any) -> Text:

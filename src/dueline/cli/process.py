@@ -13,16 +13,16 @@ from collections.abc import Callable
 
 from dueline import __version__
 from dueline.api.app import make_app
+from dueline.api.routes import make_surface
 from dueline.api.server import ApiServer
 from dueline.config import Settings
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.engine.definitions import Definitions
-from dueline.engine.insights import Insights
 from dueline.engine.membership import Membership
 from dueline.engine.node import Node
-from dueline.engine.operations import Operations
+from dueline.engine.scheduler import RecoveryMode, SchedulerOptions
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import Chance, SystemChance
 from dueline.runtime.clock import Clock, SystemClock
@@ -68,7 +68,17 @@ class Process:
     async def _run_roles(self, store: Store, stop: Stop) -> None:
         tasks = []
         if self._role is not None:
-            node = Node(store, self._clock, self._chance, new_node=self._new_node, parts=self._parts(store))
+            scheduling = SchedulerOptions(
+                recovery=RecoveryMode(self._settings.recovery), recovery_rate=self._settings.recovery_rate
+            )
+            node = Node(
+                store,
+                self._clock,
+                self._chance,
+                new_node=self._new_node,
+                parts=self._parts(store),
+                scheduling=scheduling,
+            )
             tasks.append(asyncio.create_task(node.run(stop)))
         server = await self._start_api(store, stop, tasks) if self._api else None
         self._started(server.url if server else None)
@@ -86,20 +96,20 @@ class Process:
         await keeper.step()
         loop = Loop("time", keeper.step)
         tasks.append(asyncio.create_task(_until_stopped(loop, stop)))
-        insights = Insights(store, lambda: keeper.time)
 
         async def ready() -> None:
             if stop.asked.is_set():
                 raise StoreUnavailable("the process is stopping")
-            await insights.store_is_there()
+            await surface.insights.store_is_there()
 
-        app = make_app(
-            Operations(store, lambda: keeper.time, self._chance),
-            insights,
+        surface = make_surface(
+            store,
+            lambda: keeper.time,
+            self._chance,
             ready=ready,
             payload_bytes_max=self._settings.payload_bytes_max,
         )
-        server = ApiServer(app, self._settings.host, self._settings.port)
+        server = ApiServer(make_app(surface), self._settings.host, self._settings.port)
         await server.start()
         return server
 

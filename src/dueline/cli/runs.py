@@ -17,7 +17,7 @@ app = typer.Typer(help="Runs: list them, look at one, run something without a jo
 def list_(
     job: Annotated[str | None, typer.Option(metavar="ID", help="Runs of a job.")] = None,
     state: Annotated[str | None, typer.Option(help="ready, running, succeeded, failed, …")] = None,
-    kind: Annotated[str | None, typer.Option(help="scheduled, manual or adhoc.")] = None,
+    kind: Annotated[str | None, typer.Option(help="scheduled, manual, adhoc, backfill or redrive.")] = None,
     tag: Annotated[str | None, typer.Option(help="Runs with a tag.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Scheduled at this RFC 3339 time or later.")] = None,
     to: Annotated[str | None, typer.Option(help="Scheduled before this RFC 3339 time.")] = None,

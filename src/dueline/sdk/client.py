@@ -79,6 +79,42 @@ class Client:
     def run_job(self, job_id: str, *, force: bool = False) -> Json:
         return self._json("POST", _path("jobs", job_id, "run"), {"force": force})
 
+    def occurrences(self, job_id: str, **filters: Any) -> Json:
+        """One page of what became of a job's due instants and of what comes. `from` and `to` are given as `**{"from": …}`."""
+        return self._json("GET", _path("jobs", job_id, "occurrences"), query=filters)
+
+    def skip_occurrence(self, job_id: str, at: str) -> Json:
+        return self._json("POST", _path("jobs", job_id, "skip"), {"at": at})
+
+    def move_occurrence(self, job_id: str, at: str, to: str) -> Json:
+        return self._json("POST", _path("jobs", job_id, "move"), {"at": at, "to": to})
+
+    def restore_occurrence(self, job_id: str, at: str) -> Json:
+        return self._json("POST", _path("jobs", job_id, "restore"), {"at": at})
+
+    def backfill_job(self, job_id: str, backfill: Mapping[str, Any]) -> Json:
+        """Run a job for occurrences of the past: `from`, `to`, and `cap`, `rate`, `overlap`, `dry_run`."""
+        return self._json("POST", _path("jobs", job_id, "backfill"), backfill)
+
+    def preview_schedule(self, preview: Mapping[str, Any]) -> Json:
+        """What a schedule means: `schedule`, and `timezone`, `from`, `count`, `job_id` …"""
+        return self._json("POST", "/v1/schedules/preview", preview)
+
+    def put_calendar(self, name: str, calendar: Mapping[str, Any]) -> Json:
+        return self._json("PUT", _path("calendars", name), calendar)
+
+    def calendar(self, name: str) -> Json:
+        return self._json("GET", _path("calendars", name))
+
+    def calendars(self, **filters: Any) -> Json:
+        return self._json("GET", "/v1/calendars", query=filters)
+
+    def all_calendars(self, **filters: Any) -> Iterator[Json]:
+        return self._all("/v1/calendars", filters)
+
+    def delete_calendar(self, name: str) -> None:
+        self._send("DELETE", _path("calendars", name))
+
     def create_run(self, run: Mapping[str, Any]) -> Json:
         return self._json("POST", "/v1/runs", run)
 
@@ -95,6 +131,25 @@ class Client:
 
     def all_runs(self, **filters: Any) -> Iterator[Json]:
         return self._all("/v1/runs", filters)
+
+    def audit(self, **filters: Any) -> Json:
+        """One page of accounts, a job each. The filters `from` and `to` are given as `**{"from": …}`."""
+        return self._json("GET", "/v1/audit", query=filters)
+
+    def all_audits(self, **filters: Any) -> Iterator[Json]:
+        return self._all("/v1/audit", filters)
+
+    def recovery(self, *, policy: str | None = None, rate: float | None = None) -> Json:
+        """What is overdue, and what would become of it."""
+        return self._json("GET", "/v1/recovery", query={"policy": policy, "rate": rate})
+
+    def recover(self, *, policy: str | None = None, rate: float | None = None) -> Json:
+        """Decide what is overdue. Without a policy each job follows its own."""
+        asked = {"policy": policy, "rate": rate}
+        return self._json("POST", "/v1/recovery", {name: said for name, said in asked.items() if said is not None})
+
+    def forecast(self, *, hours: int | None = None) -> Json:
+        return self._json("GET", "/v1/forecast", query={"hours": hours})
 
     def _all(self, path: str, filters: Mapping[str, Any]) -> Iterator[Json]:
         cursor = None

@@ -43,7 +43,7 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     target: TargetForm | UnsetType
     name: str | None = None
-    schedule: ScheduleForm | None = None
+    schedule: ScheduleForm | str | None = None
     queue: str = DEFAULT_QUEUE
     priority: int = DEFAULT_PRIORITY
     region: str = ""
@@ -60,7 +60,7 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     target: dict[str, Any] | UnsetType = UNSET
     name: str | UnsetType | None = UNSET
-    schedule: dict[str, Any] | UnsetType | None = UNSET
+    schedule: dict[str, Any] | str | UnsetType | None = UNSET
     queue: str | UnsetType | None = UNSET
     priority: int | UnsetType | None = UNSET
     region: str | UnsetType | None = UNSET
@@ -202,10 +202,16 @@ def job_view(job: Job) -> JobView:
         state=job.state,
         pause_note=job.pause_note,
         version=job.version,
-        next_due_at=None if job.next_ms is None else format_instant(job.next_ms),
+        next_due_at=next_due_at(job),
         created_at=format_instant(job.created_ms),
         updated_at=format_instant(job.updated_ms),
     )
+
+
+def next_due_at(job: Job) -> str | None:
+    """The next occurrence that fires; of a paused job the next that is undecided."""
+    next_ms = job.position.next_ms if job.position.due_ms is None else job.position.due_ms
+    return None if next_ms is None else format_instant(next_ms)
 
 
 def _writable(definition: Definition) -> Any:

@@ -14,6 +14,9 @@ from dueline.wire.problems import Problems
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Letters that nobody sees and that stores and terminals read as commands; lone surrogates cannot be written as UTF-8."""
 _CONTROL_IN_PROSE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+RATE_MIN = 0.001
+FAR_MS = parse_instant("9000-01-01T00:00:00Z", field="")
+"""Where nothing is counted from any more: what comes after it could not be told, since calendars end with the year 9999."""
 _QUEUE = re.compile(rf"[A-Za-z0-9._-]{{1,{limits.QUEUE_LETTERS_MAX}}}")
 
 
@@ -53,6 +56,18 @@ def check_tags(tags: Sequence[str], problems: Problems) -> None:
             problems.add(f"tags[{index}]", f"is given twice: {tag!r}")
 
 
+def check_names_list(names: Sequence[str], field: str, problems: Problems, *, most: int, noun: str) -> None:
+    """Names of things that are kept elsewhere: few, each once, each in the letters of names in paths."""
+    if len(names) > most:
+        problems.add(field, f"must be at most {most} {noun}")
+        return
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            problems.add(f"{field}[{index}]", f"is given twice: {name!r}")
+        else:
+            check_queue(name, problems, field=f"{field}[{index}]")
+
+
 def tag_problem(tag: str) -> str | None:
     if not 1 <= len(tag) <= limits.TAG_LETTERS_MAX:
         return f"must have 1 to {limits.TAG_LETTERS_MAX} letters"
@@ -71,6 +86,12 @@ def check_count(count: int, field: str, problems: Problems, *, least: int, most:
         problems.add(field, f"must be between {least} and {most}")
 
 
+def check_rate(rate: float, field: str, problems: Problems, *, most: float) -> None:
+    """So many a second. Slower than one in a thousand seconds is a mistake."""
+    if not RATE_MIN <= rate <= most:
+        problems.add(field, f"must be between {RATE_MIN:g} and {most:g} a second")
+
+
 def read_duration(text: str, field: str, problems: Problems, *, least_ms: int, most_ms: int) -> int:
     """Milliseconds of a duration; the least when it is refused."""
     if len(text) > limits.WHEN_LETTERS_MAX:
@@ -79,6 +100,14 @@ def read_duration(text: str, field: str, problems: Problems, *, least_ms: int, m
     with problems.gathering():
         return parse_duration(text, field=field, least_ms=least_ms, most_ms=most_ms)
     return least_ms
+
+
+def check_near(at_ms: int | None, field: str, problems: Problems) -> bool:
+    """Refuse an instant from which others would be counted beyond the end of calendars."""
+    if at_ms is None or at_ms < FAR_MS:
+        return True
+    problems.add(field, "must lie before the year 9000")
+    return False
 
 
 def read_instant(text: str, field: str, problems: Problems) -> int | None:

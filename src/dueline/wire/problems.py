@@ -61,6 +61,11 @@ class Problems:
         return any(found == path or found.startswith((f"{path}.", f"{path}[")) for found, _ in self._found)
 
     @property
+    def found(self) -> list[tuple[str, str]]:
+        """Fields and reasons so far."""
+        return list(self._found)
+
+    @property
     def full(self) -> bool:
         """Whether looking further would tell the caller nothing more."""
         return len(self._found) >= limits.PROBLEMS_MAX

@@ -1,133 +1,319 @@
-"""A job's "when", as people write it: once at an instant, by a cron expression, or at a fixed rate."""
+"""A job's "when", as people write it: an object with one of several kinds and what shapes it, or a string in any of their languages."""
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import assert_never
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from dueline.domain import limits
-from dueline.domain.cron import check_cron
 from dueline.domain.durations import format_duration
+from dueline.domain.firetimes import compile_schedule
 from dueline.domain.instants import format_instant
 from dueline.domain.localtime import DstGap, DstOverlap, check_zone
-from dueline.domain.schedule import At, Cron, Every, Schedule
-from dueline.wire.labels import read_duration, read_instant
+from dueline.domain.recurrence.text import format_rule
+from dueline.domain.repeats import format_repeat
+from dueline.domain.schedule import (
+    After,
+    At,
+    ChangedOccurrence,
+    Cron,
+    Every,
+    OnExcluded,
+    Repeat,
+    Rule,
+    Schedule,
+    Shaped,
+)
+from dueline.wire.labels import check_count, check_names_list, check_near, read_duration, read_instant
 from dueline.wire.problems import Problems
+from dueline.wire.schedule_kinds import DEFAULT_GAP, DEFAULT_OVERLAP, DEFAULT_ZONE, READERS, Asked, translated
 
-_DEFAULT_ZONE = "UTC"
-_DEFAULT_GAP = DstGap.RUN_AFTER
-_DEFAULT_OVERLAP = DstOverlap.FIRST
-_KINDS = ("at", "cron", "every")
+KINDS = ("at", "cron", "calendar", "every", "after", "repeat", "rrule")
+_WALL_CLOCK = frozenset({"cron", "calendar", "repeat", "rrule"})
+_RECURRING = frozenset(KINDS) - {"at"}
+_SPELT = frozenset(f"schedule.{kind}" for kind in KINDS)
 _COMPANIONS = {
-    "allow_past": "at",
-    "timezone": "cron",
-    "dst_gap": "cron",
-    "dst_overlap": "cron",
-    "start_at": "every",
+    "allow_past": frozenset({"at"}),
+    "dst_gap": _WALL_CLOCK,
+    "dst_overlap": _WALL_CLOCK,
+    "start_at": frozenset({"cron", "calendar", "every", "after", "rrule"}),
+    "end_at": _RECURRING,
+    "max_runs": _RECURRING,
 }
+"""Which kinds each of these goes with; what is not listed goes with all."""
+_BEGINS = {At: "at", Cron: "cron", Every: "start_at", After: "start_at", Repeat: "repeat", Rule: "rrule"}
+"""Where a schedule says what it is counted from."""
+
+
+class ChangedForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One occurrence that is left out, or moved to another time."""
+
+    at: str | UnsetType
+    to: str | None = None
 
 
 class ScheduleForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Exactly one of `at`, `cron` and `every`. `start_at` is where a fixed rate is anchored."""
+    """Exactly one kind: `at`, `cron`, `calendar` (named fields), `every`, `after`, `repeat` (ISO 8601), `rrule` (RFC 5545), or `text` in
+    any of their languages or in English. The rest shapes it."""
 
+    text: str | None = None
     at: str | None = None
     allow_past: bool = False
     cron: str | None = None
+    calendar: dict[str, int | str | list[int | str]] | None = None
+    every: str | None = None
+    after: str | None = None
+    repeat: str | None = None
+    rrule: str | None = None
     timezone: str | None = None
     dst_gap: DstGap | None = None
     dst_overlap: DstOverlap | None = None
-    every: str | None = None
     start_at: str | None = None
+    end_at: str | None = None
+    max_runs: int | None = None
+    jitter: str | None = None
+    calendars: list[str] = []
+    on_excluded: OnExcluded = OnExcluded.SKIP
+    changed: list[ChangedForm] = []
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said beside a schedule and counts where the schedule does not say it itself, and where it has a meaning."""
+
+    timezone: str | None = None
+    dst_gap: DstGap | None = None
+    dst_overlap: DstOverlap | None = None
+
+
+_NOTHING_BESIDE = Beside()
 
 
 def to_schedule(
-    form: ScheduleForm | None, problems: Problems, *, seed: bytes, now_ms: int, current: Schedule | None
+    form: ScheduleForm | str | None,
+    problems: Problems,
+    *,
+    seed: bytes,
+    now_ms: int,
+    current: Schedule | None,
+    beside: Beside = _NOTHING_BESIDE,
 ) -> Schedule | None:
-    """The schedule of a form, for a job that has `current` so far; problems are told as `schedule.…`.
+    """The schedule of a form, for a job that has `current` so far; problems are told as `schedule.…`, those of a text where it stands.
 
     The seed is what spreads the jobs that say `H`.
     """
     if form is None:
         return None
-    chosen = [kind for kind in _KINDS if getattr(form, kind) is not None]
-    if len(chosen) != 1:
-        if not problems.touch("schedule"):
-            problems.add(
-                "schedule", f"needs exactly one of at, cron and every, and has {' and '.join(chosen) or 'none'}"
-            )
+    if isinstance(form, str):
+        field, form = "schedule", ScheduleForm(text=form)
+    else:
+        field = "schedule.text"
+    own = {name: value for name in Beside.__struct_fields__ if (value := getattr(form, name)) is not None}
+    form = msgspec.structs.replace(form, **{**msgspec.structs.asdict(beside), **own})
+    if form.text is None:
+        return _read(form, problems, seed=seed, now_ms=now_ms, current=current, own=own)
+    inside = Problems()
+    spelt = _spelt_out(form, inside, field=field, now_ms=now_ms)
+    schedule = None if spelt is None else _read(spelt, inside, seed=seed, now_ms=now_ms, current=current, own=own)
+    for path, reason in inside.found:
+        problems.add(field if path in _SPELT else path, reason)
+    return schedule
+
+
+def _read(
+    form: ScheduleForm,
+    problems: Problems,
+    *,
+    seed: bytes,
+    now_ms: int,
+    current: Schedule | None,
+    own: Container[str],
+) -> Schedule | None:
+    """The schedule of a form without a text. `own` are the companions that are its own, and must fit."""
+    kind = _kind_of(form, problems)
+    if kind is None:
         return None
-    for companion, kind in _COMPANIONS.items():
-        if getattr(form, companion) and kind not in chosen:
-            problems.add(f"schedule.{companion}", f"goes with {kind}, not with {chosen[0]}")
-    if form.at is not None:
-        return _to_at(form.at, problems, allow_past=form.allow_past, now_ms=now_ms, current=current)
-    if form.cron is not None:
-        return _to_cron(form, form.cron, problems, seed=seed, now_ms=now_ms, current=current)
-    return _to_every(form, problems, now_ms=now_ms, current=current)
+    form = _without_strangers(form, kind, own)
+    _check_companions(form, kind, problems)
+    zone = DEFAULT_ZONE
+    with problems.gathering():
+        zone = check_zone(form.timezone or DEFAULT_ZONE).key
+    asked = Asked(form, problems, zone, seed, now_ms, current)
+    base = READERS[kind](asked)
+    if base is None:
+        return None
+    schedule: Schedule = msgspec.structs.replace(base, **_shape(asked, base))
+    if schedule != current and not problems.touch("schedule"):
+        _check_fires(schedule, problems, now_ms=now_ms)
+    return schedule
 
 
 def schedule_form(schedule: Schedule | None) -> ScheduleForm | None:
+    """The schedule as it is understood: what was asked for in words or named fields is told in its canonical kind."""
     match schedule:
         case None:
             return None
         case At():
-            return ScheduleForm(at=format_instant(schedule.at_ms))
+            form = ScheduleForm(at=format_instant(schedule.at_ms))
         case Cron():
-            return ScheduleForm(
-                cron=schedule.expression,
-                timezone=schedule.timezone,
-                dst_gap=None if schedule.dst_gap is _DEFAULT_GAP else schedule.dst_gap,
-                dst_overlap=None if schedule.dst_overlap is _DEFAULT_OVERLAP else schedule.dst_overlap,
-            )
+            form = ScheduleForm(cron=schedule.expression, start_at=_instant(schedule.start_ms))
         case Every():
-            return ScheduleForm(every=format_duration(schedule.period_ms), start_at=format_instant(schedule.anchor_ms))
+            form = ScheduleForm(every=format_duration(schedule.period_ms), start_at=_instant(schedule.anchor_ms))
+        case After():
+            form = ScheduleForm(after=format_duration(schedule.delay_ms), start_at=_instant(schedule.first_ms))
+        case Repeat():
+            form = ScheduleForm(repeat=format_repeat(schedule))
+        case Rule():
+            form = ScheduleForm(rrule=format_rule(schedule))
         case _:
             assert_never(schedule)
+    return msgspec.structs.replace(form, **_shape_form(schedule))
 
 
-def _to_at(
-    text: str, problems: Problems, *, allow_past: bool, now_ms: int, current: Schedule | None
-) -> Schedule | None:
-    at_ms = read_instant(text, "schedule.at", problems)
-    if at_ms is None:
+def _spelt_out(form: ScheduleForm, problems: Problems, *, field: str, now_ms: int) -> ScheduleForm | None:
+    """The form with a text taken for what it is written in."""
+    others = [kind for kind in KINDS if getattr(form, kind) is not None]
+    if others:
+        problems.add(field, f"goes without {' and '.join(others)}: the text says when")
         return None
-    schedule = At(at_ms)
-    # An instant that a job has already is not asked for anew: one whose time has passed can still be edited.
-    if at_ms < now_ms - limits.AT_PAST_MS_MAX and not allow_past and schedule != current:
-        problems.add("schedule.at", "lies more than a minute in the past; with allow_past it runs at once")
-    return schedule
-
-
-def _to_cron(
-    form: ScheduleForm, text: str, problems: Problems, *, seed: bytes, now_ms: int, current: Schedule | None
-) -> Schedule | None:
-    if len(text) > limits.WHEN_LETTERS_MAX:
-        problems.add("schedule.cron", f"is longer than {limits.WHEN_LETTERS_MAX} letters")
-        return None
-    zone = _DEFAULT_ZONE
     with problems.gathering():
-        zone = check_zone(form.timezone or _DEFAULT_ZONE).key
-    with problems.gathering():
-        return check_cron(
-            text,
-            zone,
-            now_ms=now_ms,
-            seed=seed,
-            dst_gap=form.dst_gap or _DEFAULT_GAP,
-            dst_overlap=form.dst_overlap or _DEFAULT_OVERLAP,
-            current=current if isinstance(current, Cron) else None,
-        )
+        return translated(form, form.text or "", field=field, now_ms=now_ms)
     return None
 
 
-def _to_every(form: ScheduleForm, problems: Problems, *, now_ms: int, current: Schedule | None) -> Schedule | None:
-    period_ms = read_duration(
-        form.every or "", "schedule.every", problems, least_ms=limits.EVERY_MS_MIN, most_ms=limits.EVERY_MS_MAX
+def _kind_of(form: ScheduleForm, problems: Problems) -> str | None:
+    chosen = [kind for kind in KINDS if getattr(form, kind) is not None]
+    if len(chosen) == 1:
+        return chosen[0]
+    if not problems.touch("schedule"):
+        told = " and ".join(chosen) or "none"
+        problems.add("schedule", f"needs exactly one of {', '.join(KINDS[:-1])} and {KINDS[-1]}, and has {told}")
+    return None
+
+
+def _without_strangers(form: ScheduleForm, kind: str, own: Container[str]) -> ScheduleForm:
+    """The form without what was said beside it and has no meaning for its kind."""
+    if kind in _WALL_CLOCK:
+        return form
+    strangers = [name for name in Beside.__struct_fields__ if name not in own]
+    if form.calendars and "timezone" in strangers:
+        strangers.remove("timezone")
+    return msgspec.structs.replace(form, **dict.fromkeys(strangers))
+
+
+def _check_companions(form: ScheduleForm, kind: str, problems: Problems) -> None:
+    for companion, kinds in _COMPANIONS.items():
+        if getattr(form, companion) and kind not in kinds:
+            right = " or ".join(name for name in KINDS if name in kinds)
+            problems.add(f"schedule.{companion}", f"goes with {right}, not with {kind}")
+    if form.timezone is not None and kind not in _WALL_CLOCK and not form.calendars:
+        problems.add("schedule.timezone", f"goes with wall times or with calendars, not with {kind} alone")
+
+
+def _shape(asked: Asked, base: Shaped) -> dict[str, object]:
+    """What the form says besides its kind."""
+    form, problems = asked.form, asked.problems
+    start_ms = end_ms = None
+    if form.start_at is not None and isinstance(base, Cron):
+        start_ms = read_instant(form.start_at, "schedule.start_at", problems)
+    if form.end_at is not None:
+        end_ms = read_instant(form.end_at, "schedule.end_at", problems)
+    if start_ms is not None and end_ms is not None and end_ms < start_ms:
+        problems.add("schedule.end_at", "lies before start_at")
+    if form.max_runs is not None:
+        check_count(form.max_runs, "schedule.max_runs", problems, least=1, most=limits.MAX_RUNS_MAX)
+    jitter_ms = 0
+    if form.jitter is not None:
+        jitter_ms = read_duration(form.jitter, "schedule.jitter", problems, least_ms=0, most_ms=limits.JITTER_MS_MAX)
+    check_names_list(
+        form.calendars, "schedule.calendars", problems, most=limits.CALENDARS_PER_SCHEDULE_MAX, noun="calendars"
     )
-    if form.start_at is not None:
-        anchor_ms = read_instant(form.start_at, "schedule.start_at", problems)
-        return None if anchor_ms is None else Every(period_ms, anchor_ms)
-    if isinstance(current, Every) and current.period_ms == period_ms:
-        return current
-    return Every(period_ms, now_ms)
+    changed = _changed(form.changed, problems)
+    if form.calendars:
+        # Whose days are asked about, and the days around them, must be days.
+        check_near(_begins_ms(base), f"schedule.{_BEGINS[type(base)]}", problems)
+        check_near(max((one.moved_to_ms or 0 for one in changed), default=0), "schedule.changed", problems)
+        check_near(start_ms, "schedule.start_at", problems)
+    if form.on_excluded is not OnExcluded.SKIP and not form.calendars:
+        problems.add("schedule.on_excluded", "goes with calendars")
+    return {
+        "timezone": asked.timezone if base.timezone == DEFAULT_ZONE else base.timezone,
+        "start_ms": start_ms,
+        "end_ms": end_ms,
+        "max_runs": form.max_runs,
+        "jitter_ms": jitter_ms,
+        "calendars": tuple(form.calendars),
+        "on_excluded": form.on_excluded,
+        "changed": changed,
+    }
+
+
+def _begins_ms(schedule: Shaped) -> int | None:
+    """The instant that a schedule is, or is counted from."""
+    match schedule:
+        case At():
+            return schedule.at_ms
+        case After():
+            return schedule.first_ms
+        case Every() | Repeat() | Rule():
+            return schedule.anchor_ms
+        case _:
+            return None
+
+
+def _changed(forms: list[ChangedForm], problems: Problems) -> tuple[ChangedOccurrence, ...]:
+    if len(forms) > limits.CHANGED_MAX:
+        problems.add("schedule.changed", f"must be at most {limits.CHANGED_MAX}")
+        return ()
+    found: dict[int, ChangedOccurrence] = {}
+    for index, form in enumerate(forms):
+        field = f"schedule.changed[{index}]"
+        at_ms = None if form.at is UNSET else read_instant(form.at, f"{field}.at", problems)
+        to_ms = None if form.to is None else read_instant(form.to, f"{field}.to", problems)
+        if at_ms is None:
+            continue
+        if at_ms in found:
+            problems.add(f"{field}.at", "is given twice")
+        found[at_ms] = ChangedOccurrence(at_ms, to_ms)
+    return tuple(found[at_ms] for at_ms in sorted(found))
+
+
+def _check_fires(schedule: Schedule, problems: Problems, *, now_ms: int) -> None:
+    """A schedule that never fires is a mistake. Calendars are looked at by whoever knows them."""
+    times = compile_schedule(msgspec.structs.replace(schedule, calendars=()))
+    after_ms = now_ms
+    if isinstance(schedule, At | After):
+        after_ms = min(schedule.at_ms if isinstance(schedule, At) else schedule.first_ms, now_ms) - 1
+    if times.next_fire_after(after_ms) is not None:
+        return
+    if schedule.end_ms is not None:
+        problems.add("schedule.end_at", "lies before the first time it would fire")
+    elif schedule.changed:
+        problems.add("schedule.changed", "leaves nothing that fires")
+    else:
+        problems.add("schedule", "never fires")
+
+
+def _shape_form(schedule: Shaped) -> dict[str, object]:
+    zoned = isinstance(schedule, Cron | Repeat | Rule)
+    gap = getattr(schedule, "dst_gap", DEFAULT_GAP)
+    overlap = getattr(schedule, "dst_overlap", DEFAULT_OVERLAP)
+    return {
+        "timezone": schedule.timezone if zoned or schedule.calendars else None,
+        "dst_gap": None if gap is DEFAULT_GAP else gap,
+        "dst_overlap": None if overlap is DEFAULT_OVERLAP else overlap,
+        "end_at": _instant(schedule.end_ms),
+        "max_runs": schedule.max_runs,
+        "jitter": format_duration(schedule.jitter_ms) if schedule.jitter_ms else None,
+        "calendars": list(schedule.calendars),
+        "on_excluded": schedule.on_excluded,
+        "changed": [
+            ChangedForm(at=format_instant(one.at_ms), to=_instant(one.moved_to_ms)) for one in schedule.changed
+        ],
+    }
+
+
+def _instant(at_ms: int | None) -> str | None:
+    return None if at_ms is None else format_instant(at_ms)
