@@ -34,6 +34,10 @@ run: .venv/.ready ## Start a server: make run PORT=8700 DB=dueline.db
 test: .venv/.ready-dev ## Run the tests: make test ARGS="-k leases -n 4"
 	.venv/bin/pytest $(ARGS)
 
+.PHONY: years
+years: .venv/.ready-dev ## Walk through two years of time in twelve zones
+	.venv/bin/pytest -m long tests/testing/test_years.py $(ARGS)
+
 .PHONY: check
 check: .venv/.ready-dev ## Check format, lint, types and the rules of the house
 	.venv/bin/ruff format --check .
