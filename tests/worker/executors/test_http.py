@@ -8,10 +8,8 @@ import threading
 import time
 from asyncio.subprocess import PIPE
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
 from email.utils import formatdate
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import msgspec
@@ -19,75 +17,10 @@ import pycurl
 import pytest
 
 from dueline.domain.limits import RESPONSE_KEPT_BYTES, RESPONSE_READ_BYTES
-from dueline.worker.executors import http, transfer
-from dueline.worker.executors.http import HttpCall, HttpExecutor, HttpFailure, HttpReply
+from dueline.worker.executors import http
+from dueline.worker.executors.http import HttpCall, HttpExecutor, HttpFailure
+from tests.support.calling import PATIENCE_S, Caller, OpenCaller
 from tests.support.target import KEY_AND_CERTIFICATE, Answer, Hit, Reaction, Silence, Target, closed_port, deaf_port
-
-PATIENCE_S = 30.0
-"""Far more than any of this takes; a test that needs it has failed."""
-
-
-class Caller:
-    """An open executor, and every reply that it delivered."""
-
-    def __init__(self, **options: Any) -> None:
-        self.replies: list[HttpReply] = []
-        self.batches_total = 0
-        self.executor = HttpExecutor(deliver=self._receive, monotonic=time.monotonic, **options)
-        self._loop_thread = threading.get_ident()
-        self._arrived = asyncio.Event()
-        self.executor.open(asyncio.get_running_loop())
-
-    def _receive(self, batch: list[HttpReply]) -> None:
-        assert threading.get_ident() == self._loop_thread
-        self.replies += batch
-        self.batches_total += 1
-        self._arrived.set()
-
-    async def answered(self, total: int) -> list[HttpReply]:
-        """All replies, once there are `total` of them, and never more."""
-        async with asyncio.timeout(PATIENCE_S):
-            while len(self.replies) < total:
-                self._arrived.clear()
-                await self._arrived.wait()
-        assert len(self.replies) == total
-        return self.replies
-
-    def submit(self, url: str, keys: range, timeout_ms: int = 20_000) -> None:
-        self.executor.submit([HttpCall(key, "POST", url, (f"dueline-run: {key}",), b"{}", timeout_ms) for key in keys])
-
-    def close(self) -> None:
-        self.executor.close()
-        assert self.executor.in_flight == 0
-
-    async def call(self, url: str, method: str = "GET", body: bytes | None = None, **more: Any) -> HttpReply:
-        """Perform one call and return its reply."""
-        before = len(self.replies)
-        self.executor.submit([HttpCall(before, method, url, more.get("headers", ()), body, more.get("ms", 20_000))])
-        reply = (await self.answered(before + 1))[-1]
-        assert (reply.key, reply.status is None) == (before, reply.failure is not None)
-        return reply
-
-
-OpenCaller = Callable[..., Caller]
-
-
-@pytest.fixture
-async def open_caller(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenCaller]:
-    monkeypatch.setattr(transfer, "CONNECTION_IDLE_S_MAX", 60)  # A slow machine must not change who is connected.
-    with contextlib.ExitStack() as stack:
-        yield lambda **options: stack.enter_context(contextlib.closing(Caller(**options)))
-
-
-@pytest.fixture
-async def caller(open_caller: OpenCaller) -> Caller:
-    return open_caller()
-
-
-@pytest.fixture
-async def target() -> AsyncIterator[Target]:
-    async with Target() as target:
-        yield target
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET", "OPTIONS", "PURGE", "m-search"])
@@ -276,20 +209,6 @@ async def test_connections_are_kept_and_limited_per_host(open_caller: OpenCaller
     assert (await caller.call(f"{target.url}/ok", ms=0)).failure is HttpFailure.TIMEOUT
 
 
-@pytest.mark.parametrize("check", [Mock(return_value=False), Mock(side_effect=KeyError)], ids=["refuses", "breaks"])
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f000001", "127.1", "[::ffff:127.0.0.1]"])
-async def test_addresses(open_caller: OpenCaller, target: Target, check: Callable[[str], bool], host: str) -> None:
-    """Not a packet goes to an address that is refused; one that is allowed is asked about once a connection."""
-    reply = await open_caller(address_allowed=check).call(f"http://{host}:{target.port}/ok")
-    assert reply.failure is HttpFailure.REFUSED_ADDRESS
-    assert "127.0.0.1" in reply.detail or "::1" in reply.detail
-    assert target.connections_total == 0
-    allow = Mock(return_value=True)
-    caller = open_caller(address_allowed=allow)
-    assert [(await caller.call(f"{target.url}/ok")).status for _ in range(3)] == [200, 200, 200]
-    allow.assert_called_once_with("127.0.0.1")
-
-
 async def test_cancel_of_two_thousand_calls_in_flight(open_caller: OpenCaller, target: Target) -> None:
     caller = open_caller(connections_per_host_max=4_000)
     caller.submit(f"{target.url}/hang", range(2_000))
@@ -313,11 +232,12 @@ async def test_close_answers_every_call(
     monkeypatch.setattr(http, "CLOSE_WAIT_S", 0.05)
     entered, leave = threading.Event(), threading.Event()
 
-    def check(_: str) -> bool:
+    def judge(_: str) -> None:
         entered.set()
-        return not stuck or leave.wait(PATIENCE_S)
+        if stuck:
+            leave.wait(PATIENCE_S)
 
-    caller = open_caller(address_allowed=check)
+    caller = open_caller(judge_address=judge)
     caller.submit(f"{target.url}/hang", range(20))
     assert await asyncio.to_thread(entered.wait, PATIENCE_S)
     caller.submit(f"{target.url}/hang", range(20, 1_000))

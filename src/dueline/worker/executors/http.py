@@ -12,11 +12,11 @@ from typing import Any
 import pycurl
 
 from dueline.worker.executors.transfer import (
-    AddressAllowed,
     Connections,
     HttpCall,
     HttpFailure,
     HttpReply,
+    JudgeAddress,
     NotSent,
     Transfer,
     system_ca_file,
@@ -71,6 +71,8 @@ class HttpExecutor:
 
     All methods belong to the thread of the event loop, and `deliver` is called there. Replies come in lists: while one
     list waits for the loop, further replies join it.
+
+    No connection is opened to an address that `judge_address` refuses; without it, every address is called.
     """
 
     def __init__(
@@ -80,14 +82,14 @@ class HttpExecutor:
         monotonic: Callable[[], float],
         connections_per_host_max: int = CONNECTIONS_PER_HOST_MAX,
         connect_timeout_ms: int = 10_000,
-        address_allowed: AddressAllowed | None = None,
+        judge_address: JudgeAddress | None = None,
         ca_file: str | None = None,
     ) -> None:
         self._deliver = deliver
         self._monotonic = monotonic
         self._connections_per_host_max = connections_per_host_max
         self._connect_timeout_ms = connect_timeout_ms
-        self._address_allowed = address_allowed
+        self._judge_address = judge_address
         self._ca_file = ca_file or system_ca_file()
         # The loop's side.
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -305,7 +307,7 @@ class HttpExecutor:
         transfer = Transfer(
             connections=self._connections,
             connect_timeout_ms=self._connect_timeout_ms,
-            address_allowed=self._address_allowed,
+            judge_address=self._judge_address,
             ca_file=self._ca_file,
         )
         self._transfers[transfer.handle] = transfer

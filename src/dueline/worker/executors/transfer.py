@@ -90,7 +90,8 @@ class NotSent(Exception):
         self.failure = failure
 
 
-AddressAllowed = Callable[[str], bool]
+JudgeAddress = Callable[[str], str | None]
+"""Says of an address that is about to be connected to why it must not be, or None."""
 
 Ends = tuple[str, str, int, int]
 """A connection: remote and local address, remote and local port."""
@@ -160,14 +161,15 @@ class Transfer:
     """
 
     __slots__ = (
-        "_address_allowed",
         "_address_refused",
+        "_address_tried",
         "_body",
         "_body_bytes",
         "_connection",
         "_connections",
         "_fresh",
         "_getinfo",
+        "_judge_address",
         "_method",
         "_mode",
         "_resend_refused",
@@ -185,7 +187,7 @@ class Transfer:
         *,
         connections: Connections,
         connect_timeout_ms: int,
-        address_allowed: AddressAllowed | None,
+        judge_address: JudgeAddress | None,
         ca_file: str | None,
     ) -> None:
         self.handle = pycurl.Curl()
@@ -195,19 +197,17 @@ class Transfer:
         self._setopt = self.handle.setopt
         self._getinfo = self.handle.getinfo
         self._connections = connections
-        self._address_allowed = address_allowed
+        self._judge_address = judge_address
         self._method: str | None = None
         self._mode = ""
         self._timeout_ms = 0
         self._fresh = False
         self._begin()
-        self._set_constants(connect_timeout_ms, address_allowed, ca_file)
+        self._set_constants(connect_timeout_ms, ca_file)
 
-    def _set_constants(
-        self, connect_timeout_ms: int, address_allowed: AddressAllowed | None, ca_file: str | None
-    ) -> None:
+    def _set_constants(self, connect_timeout_ms: int, ca_file: str | None) -> None:
         """What is the same for every call. Off by libcurl's own default, and left so: redirects, cookies, netrc,
-        HTTP/0.9, and decompression."""
+        Alt-Svc, HSTS, Unix sockets, HTTP/0.9, and decompression."""
         setopt = self._setopt
         setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         setopt(_DISALLOW_USERNAME_IN_URL, 1)
@@ -225,7 +225,7 @@ class Transfer:
         setopt(pycurl.NOSIGNAL, 1)
         setopt(pycurl.WRITEFUNCTION, self._on_body)
         setopt(pycurl.PREREQFUNCTION, self._on_request)
-        if address_allowed is not None:
+        if self._judge_address is not None:
             setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
 
     def _begin(self) -> None:
@@ -234,6 +234,7 @@ class Transfer:
         self._sent = False
         self._resend_refused = False
         self._address_refused: str | None = None
+        self._address_tried = False
         self._body = b""
         self._body_bytes = 0
 
@@ -301,16 +302,22 @@ class Transfer:
         return None if self._body_bytes <= limits.RESPONSE_READ_BYTES else 0
 
     def _on_open_socket(self, _purpose: int, address: Any) -> int:
+        """libcurl asks this for the socket of every connection, with the very address that it connects to next: one
+        that is refused gets none, whatever name or notation led to it."""
         family, kind, protocol, place = address
         ip = place[0] if family in (socket.AF_INET, socket.AF_INET6) else ""
         try:
-            allowed = self._address_allowed is not None and self._address_allowed(ip)
-        except Exception:  # reason: a check that breaks must not let a connection through.
-            allowed = False
-        if not allowed:
-            self._address_refused = ip
+            refused = self._judge_address(ip) if self._judge_address is not None else None
+        except Exception as error:  # reason: a check that breaks must not let a connection through.
+            refused = f"{ip} could not be checked: {error!r}"
+        if refused is not None:
+            self._address_refused = refused
             return pycurl.SOCKET_BAD
-        return socket.socket(family, kind | socket.SOCK_NONBLOCK, protocol).detach()
+        self._address_tried = True
+        try:
+            return socket.socket(family, kind | socket.SOCK_NONBLOCK, protocol).detach()
+        except OSError:
+            return pycurl.SOCKET_BAD
 
     def start_over(self, code: int) -> bool:
         """Whether the call ended unsent for a reason that is not its own; if so, the handle is set up to be added anew.
@@ -354,7 +361,10 @@ class Transfer:
             # With a code of the time before the request, libcurl was on its way to send again.
             return (HttpFailure.PROTOCOL if failure in _NEVER_ARRIVED else failure), detail
         if self._address_refused is not None and failure is HttpFailure.CONNECT:
-            return HttpFailure.REFUSED_ADDRESS, f"connections to {self._address_refused or 'it'} are not allowed"
+            if not self._address_tried:
+                return HttpFailure.REFUSED_ADDRESS, self._address_refused
+            # The name has several addresses. Those that may be called can be there again at the next attempt.
+            detail = f"{detail}; {self._address_refused}"
         if failure is HttpFailure.TIMEOUT and self._getinfo(pycurl.TOTAL_TIME) * 1000 < self._timeout_ms:
             return (HttpFailure.CONNECT if self._getinfo(pycurl.NAMELOOKUP_TIME) else HttpFailure.DNS), detail
         return failure, detail
