@@ -72,6 +72,12 @@ def test_an_empty_variable_counts_as_unset() -> None:
         ("DUELINE_URL", "http://user@x", "not an address"),
         ("DUELINE_API_KEY", "a b", "ASCII"),
         ("DUELINE_PAYLOAD_BYTES_MAX", "99999999", "between 1 and"),
+        ("DUELINE_PRIVATE_TARGETS", "yes", "auto or allow or deny"),
+        ("DUELINE_TARGET_ALLOW", "10.0.0.0/8,example.com", "'example.com' is not an address or a network"),
+        ("DUELINE_TARGET_ALLOW", "10.0.0.1/8", "did you mean 10.0.0.0/8?"),
+        ("DUELINE_TARGET_ALLOW", "10.0.0.0/8,", "must be text"),
+        ("DUELINE_TARGET_DENY", "10.0.0.0/33", "not an address or a network"),
+        ("DUELINE_TARGET_DENY", "::ffff:10.0.0.0/104", "write it in the form 10.1.0.0/16"),
         ("DUELINE_PROT", "1", "did you mean DUELINE_PORT?"),
         ("DUELINE_WHATEVER", "1", "no such setting"),
         ("DUELINE_CONFIG", "/nowhere/else.toml", "no file"),
@@ -95,6 +101,9 @@ def test_a_bad_variable_is_refused(variable: str, value: str, reason: str) -> No
         ("host = 5", "host", "must be text"),
         ("queues = 5", "queues", "a list"),
         ("queues = [5]", "queues", "name of a queue"),
+        ("target_allow = 5", "target_allow", "a list"),
+        ("target_allow = [2130706433]", "target_allow", "must be text"),
+        ('target_deny = [["10.0.0.0/8"]]', "target_deny", "must be text"),
         ("drain_s = true", "drain_s", "seconds"),
         ("port =", "DUELINE_CONFIG", "not TOML"),
     ],
@@ -104,6 +113,13 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str, field: str, reason: st
         load(DUELINE_CONFIG=file(tmp_path, text))
     assert dict(raised.value.problems).keys() == {field}
     assert reason in str(raised.value)
+
+
+def test_networks_are_read(tmp_path: Path) -> None:
+    path = file(tmp_path, 'private_targets = "Deny"\ntarget_allow = ["10.1.0.0/16", "10.1.0.0/16", "::1"]')
+    settings = load(DUELINE_CONFIG=path, DUELINE_TARGET_DENY="10.1.2.3, fd00::/8")
+    assert (settings.private_targets, shown(settings, "target_allow")) == ("deny", "10.1.0.0/16,::1/128")
+    assert shown(settings, "target_deny") == "10.1.2.3/32,fd00::/8"
 
 
 def test_everything_wrong_is_told_at_once() -> None:

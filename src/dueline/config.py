@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from dueline.domain import limits
+from dueline.domain.addresses import Network, read_network
 from dueline.domain.errors import Invalid
 
 PREFIX = "DUELINE_"
@@ -49,6 +50,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     api_key: str | None
     admin_key: str | None
     payload_bytes_max: int
+    private_targets: str
+    target_allow: tuple[Network, ...]
+    target_deny: tuple[Network, ...]
     origins: dict[str, str]
 
 
@@ -87,7 +91,7 @@ def shown(settings: Settings, name: str) -> str:
     if name in SECRETS:
         return "***"
     if isinstance(value, tuple):
-        return ",".join(value)
+        return ",".join(map(str, value))
     # The password of a database address.
     return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", str(value))
 
@@ -113,6 +117,9 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
         "api_key": None,
         "admin_key": None,
         "payload_bytes_max": limits.PAYLOAD_BYTES_MAX,
+        "private_targets": "auto",
+        "target_allow": (),
+        "target_deny": (),
     }
 
 
@@ -183,13 +190,26 @@ def _db(raw: Any) -> str:
 
 
 def _queues(raw: Any) -> tuple[str, ...]:
-    queues = [part.strip() for part in raw.split(",")] if isinstance(raw, str) else raw
-    if not isinstance(queues, list | tuple):
-        raise ValueError("must be a list of queues")
+    queues = _parts(raw, "queues")
     for queue in queues:
         if not isinstance(queue, str) or not _QUEUE.fullmatch(queue):
             raise ValueError(f"{queue!r} is not the name of a queue: use the letters A-Z a-z 0-9 . _ -")
     return tuple(dict.fromkeys(queues))
+
+
+def _networks(raw: Any) -> tuple[Network, ...]:
+    parts = _parts(raw, "addresses and networks")
+    # Numbers would be read as addresses.
+    return tuple(dict.fromkeys(read_network(_text(part)) for part in parts))
+
+
+def _parts(raw: Any, what: str) -> list[Any]:
+    """The values of a list, or of a text with commas between them."""
+    if isinstance(raw, str):
+        return [part.strip() for part in raw.split(",")]
+    if not isinstance(raw, list | tuple):
+        raise ValueError(f"must be a list of {what}")
+    return list(raw)
 
 
 def _url(raw: Any) -> str:
@@ -262,4 +282,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "api_key": _key,
     "admin_key": _key,
     "payload_bytes_max": _whole(1, PAYLOAD_BYTES_CEILING),
+    "private_targets": _choice("auto", "allow", "deny"),
+    "target_allow": _networks,
+    "target_deny": _networks,
 }
