@@ -101,6 +101,11 @@ def names() -> list[str]:
     return list(_READERS)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on `host`; ValueError if that is not an address."""
+    return host == "localhost" or ip_address(host).is_loopback
+
+
 def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
     return {
         "host": "127.0.0.1",
@@ -171,7 +176,7 @@ def _unknown_reason(spelt: str, known: list[str]) -> str:
 def _host(raw: Any) -> str:
     host = _text(raw)
     try:
-        loopback = host == "localhost" or ip_address(host).is_loopback
+        loopback = is_loopback(host)
     except ValueError:
         raise ValueError(f"{host!r} is not an address such as 127.0.0.1") from None
     if not loopback:

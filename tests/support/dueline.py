@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -25,13 +25,21 @@ _URL = re.compile(r"http://127\.0\.0\.1:(\d+)")
 
 
 class DuelineProcess:
-    """One `dueline ROLE` process, with its log as JSON lines in a file."""
+    """One `dueline ROLE` process, with its log as JSON lines in a file. The targets of tests have private addresses."""
 
-    def __init__(self, folder: Path, name: str, *arguments: str, db: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        *arguments: str,
+        db: str,
+        private_targets: Literal["allow", "deny", "auto"] = "allow",
+    ) -> None:
         self.name = name
         self._log = folder / f"{name}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DUELINE_")}
         environment |= {"DUELINE_DB": db, "DUELINE_LOG_FORM": "json", "HOME": str(folder)}
+        environment["DUELINE_PRIVATE_TARGETS"] = private_targets
         with self._log.open("ab") as log, (folder / f"{name}.out").open("ab") as out:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "dueline", *arguments], stdout=out, stderr=log, env=environment
@@ -51,6 +59,11 @@ class DuelineProcess:
             time.sleep(POLL_S)
         found = _URL.search(said)
         return found.group() if found else None
+
+    @property
+    def said(self) -> str:
+        """What it has printed for people."""
+        return self._out.read_text()
 
     def kill(self) -> None:
         self._process.kill()

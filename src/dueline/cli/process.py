@@ -10,13 +10,15 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 
 from dueline import __version__
 from dueline.api.app import make_app
 from dueline.api.routes import make_surface
 from dueline.api.server import ApiServer
-from dueline.config import Settings
+from dueline.config import Settings, is_loopback
 from dueline.domain import limits
+from dueline.domain.addresses import AddressPolicy, judge
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.engine.definitions import Definitions
@@ -33,6 +35,7 @@ from dueline.runtime.signals import Stop
 from dueline.store.opening import is_embedded, make_store
 from dueline.store.protocol import Store
 from dueline.store.shapes import NewNode, Role
+from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.worker import Worker, WorkerOptions
 
 log = get_log(__name__)
@@ -128,9 +131,26 @@ class Process:
             return []
         settings = self._settings
         options = WorkerOptions(queues=settings.queues, slots=settings.slots, drain_s=settings.drain_s)
-        return [
-            lambda membership, definitions: Worker(store, membership, definitions, self._clock, self._chance, options)
-        ]
+        policy = target_policy(settings, self._role)
+        make_executor = partial(HttpExecutor, judge_address=partial(judge, policy=policy))
+
+        def make_worker(membership: Membership, definitions: Definitions) -> Worker:
+            return Worker(
+                store, membership, definitions, self._clock, self._chance, options, make_executor=make_executor
+            )
+
+        return [make_worker]
+
+
+def target_policy(settings: Settings, role: Role | None) -> AddressPolicy:
+    """Which addresses the runs of this process may call.
+
+    Unless told otherwise, private ones only where whoever can make a job is on this machine, and so is everything that executes it.
+    """
+    private = settings.private_targets == "allow"
+    if settings.private_targets == "auto":
+        private = role is Role.ALL and is_embedded(settings.db) and is_loopback(settings.host)
+    return AddressPolicy(private=private, allow=settings.target_allow, deny=settings.target_deny)
 
 
 async def _open(store: Store, stop: Stop, *, wait: bool) -> bool:

@@ -23,6 +23,11 @@ Slots = Annotated[int | None, typer.Option(help="Runs held or executed at a time
 
 
 _SWITCH_S = 0.0005
+_PRIVATE_ALLOWED = "Its runs may call this machine and private networks, as private_targets = allow says."
+_PRIVATE_AUTO = (
+    "Its runs may call this machine and private networks, because nobody else reaches the API. "
+    "DUELINE_PRIVATE_TARGETS=deny changes that."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -68,7 +73,7 @@ def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
     # Imported here: the other commands must not wait for drivers and servers they do not need.
     import uvloop
 
-    from dueline.cli.process import Process
+    from dueline.cli.process import Process, target_policy
 
     set_up_log(level=settings.log_level, form=settings.log_form)
 
@@ -77,6 +82,8 @@ def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
         what = "Dueline" if role is Role.ALL else f"Dueline's {role or 'API'}"
         where = f" at {url}" if url else ""
         typer.echo(f"{what} is running{where}, with its jobs {kept}. Stop it with Ctrl-C.")
+        if role in (Role.ALL, Role.WORKER) and target_policy(settings, role).private:
+            typer.echo(_PRIVATE_AUTO if settings.private_targets == "auto" else _PRIVATE_ALLOWED)
         if url:
             typer.echo(f"Try: curl {url}/v1/jobs   or: dueline job list")
 
