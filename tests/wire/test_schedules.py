@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dueline.domain.firetimes import compile_schedule
+from dueline.domain.localtime import DstGap
 from dueline.domain.schedule import After, At, ChangedOccurrence, Cron, Every, OnExcluded, Repeat, Rule, Schedule
 from dueline.wire.problems import Problems
 from dueline.wire.reading import decode, encode, read_value
@@ -342,3 +343,18 @@ def test_every_schedule_comes_back_from_its_form(schedule: Schedule) -> None:
     assert again == schedule
     if compile_schedule(msgspec.structs.replace(schedule, calendars=())).next_fire_after(NOW_MS) is not None:
         assert understood(shown(schedule)) == schedule
+
+
+@pytest.mark.parametrize("period", ["P1M", "P1Y", "P1Y2M", "P2M10D"])
+def test_months_and_years_are_counted_on_the_calendar(period: str) -> None:
+    form = ScheduleForm(every=period, start_at="2026-01-31T09:00:00Z", timezone="Europe/Berlin", dst_gap=DstGap.SKIP)
+    problems = Problems()
+    schedule = to_schedule(form, problems, seed=b"", now_ms=0, current=None)
+    problems.raise_any()
+    told = schedule_form(schedule)
+    assert told is not None
+    assert (told.repeat, told.timezone, told.dst_gap) == (
+        f"R/2026-01-31T09:00:00Z/{period}",
+        "Europe/Berlin",
+        DstGap.SKIP,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
@@ -25,6 +26,8 @@ from dueline.wire.problems import Problems
 if TYPE_CHECKING:
     from dueline.wire.schedules import ScheduleForm
 
+_CALENDAR_PERIOD = re.compile(r"\s*P(?:\d+Y|\d+M)", re.ASCII)
+"""A period with years or months in it. Before the T, an M is months."""
 DEFAULT_ZONE = "UTC"
 DEFAULT_GAP = DstGap.RUN_AFTER
 DEFAULT_OVERLAP = DstOverlap.FIRST
@@ -47,6 +50,11 @@ class Asked(NamedTuple):
     @property
     def overlap(self) -> DstOverlap:
         return self.form.dst_overlap or DEFAULT_OVERLAP
+
+
+def is_calendar_period(text: str | None) -> bool:
+    """Whether a period has months or years in it, which differ in length and are counted on the calendar of the zone."""
+    return text is not None and _CALENDAR_PERIOD.match(text) is not None
 
 
 def translated(form: ScheduleForm, text: str, *, field: str, now_ms: int) -> ScheduleForm:
@@ -143,6 +151,8 @@ def _checked_cron(asked: Asked, text: str) -> Schedule | None:
 
 
 def _to_every(asked: Asked) -> Schedule | None:
+    if is_calendar_period(asked.form.every):
+        return _to_calendar_period(asked)
     period_ms = _read_period(asked, asked.form.every or "", "schedule.every")
     if asked.form.start_at is not None:
         anchor_ms = read_instant(asked.form.start_at, "schedule.start_at", asked.problems)
@@ -150,6 +160,24 @@ def _to_every(asked: Asked) -> Schedule | None:
     if isinstance(asked.current, Every) and asked.current.period_ms == period_ms:
         return Every(period_ms, asked.current.anchor_ms)
     return Every(period_ms, asked.now_ms)
+
+
+def _to_calendar_period(asked: Asked) -> Schedule | None:
+    """Every so many months or years: they differ in length, so they are counted on the calendar."""
+    anchor_ms: int | None = asked.now_ms // 1000 * 1000
+    if asked.form.start_at is not None:
+        anchor_ms = read_instant(asked.form.start_at, "schedule.start_at", asked.problems)
+    if anchor_ms is None:
+        return None
+    with asked.problems.gathering():
+        return parse_repeat(
+            f"R/{format_instant(anchor_ms)}/{(asked.form.every or '').strip()}",
+            field="schedule.every",
+            timezone=asked.timezone,
+            dst_gap=asked.gap,
+            dst_overlap=asked.overlap,
+        )
+    return None
 
 
 def _to_after(asked: Asked) -> Schedule | None:

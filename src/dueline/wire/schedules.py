@@ -29,7 +29,15 @@ from dueline.domain.schedule import (
 )
 from dueline.wire.labels import check_count, check_names_list, check_near, read_duration, read_instant
 from dueline.wire.problems import Problems
-from dueline.wire.schedule_kinds import DEFAULT_GAP, DEFAULT_OVERLAP, DEFAULT_ZONE, READERS, Asked, translated
+from dueline.wire.schedule_kinds import (
+    DEFAULT_GAP,
+    DEFAULT_OVERLAP,
+    DEFAULT_ZONE,
+    READERS,
+    Asked,
+    is_calendar_period,
+    translated,
+)
 
 KINDS = ("at", "cron", "calendar", "every", "after", "repeat", "rrule")
 _WALL_CLOCK = frozenset({"cron", "calendar", "repeat", "rrule"})
@@ -204,11 +212,12 @@ def _without_strangers(form: ScheduleForm, kind: str, own: Container[str]) -> Sc
 
 
 def _check_companions(form: ScheduleForm, kind: str, problems: Problems) -> None:
+    on_calendar = kind in _WALL_CLOCK or is_calendar_period(form.every)
     for companion, kinds in _COMPANIONS.items():
-        if getattr(form, companion) and kind not in kinds:
+        if getattr(form, companion) and kind not in kinds and not (on_calendar and kinds is _WALL_CLOCK):
             right = " or ".join(name for name in KINDS if name in kinds)
             problems.add(f"schedule.{companion}", f"goes with {right}, not with {kind}")
-    if form.timezone is not None and kind not in _WALL_CLOCK and not form.calendars:
+    if form.timezone is not None and not on_calendar and not form.calendars:
         problems.add("schedule.timezone", f"goes with wall times or with calendars, not with {kind} alone")
 
 
