@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from dueline.domain.ids import JobId, RunId
+from dueline.domain.lanes import PLAIN
 from dueline.domain.overlap import Overlap
 from dueline.domain.states import RunKind, RunState
 
@@ -113,5 +114,9 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     parent_id: RunId | None = None
     overlap: Overlap | None = None
     """The policy to start by, where it is not the job's."""
+    lane: str = PLAIN
+    """What its worker must have; see `domain.lanes`."""
+    expires_ms: int | None = None
+    """When it is too late to start it."""
     token: int = 0
     """Where its tokens begin. A run that was taken back by a change of its job and is written again must not repeat them."""

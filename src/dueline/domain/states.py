@@ -40,6 +40,8 @@ class HeldReason(StrEnum):
 
     PAUSED = "paused"
     OVERLAP = "overlap"
+    CIRCUIT = "circuit_open"
+    """Its target fails so often that it is left alone for a while."""
 
 
 class EndReason(StrEnum):
@@ -55,6 +57,8 @@ class EndReason(StrEnum):
     RECOVERY = "recovery"
     """Given up when an outage was recovered from."""
     POISON = "poison"
+    EXPIRED = "expired"
+    """It could not be started in time."""
 
 
 TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED, RunState.EXPIRED})
@@ -85,6 +89,8 @@ RUN_MOVES: dict[str, tuple[frozenset[RunState], frozenset[RunState]]] = {
     "skip": (frozenset({RunState.READY, RunState.RUNNING}), frozenset({RunState.CANCELLED})),
     "free": (frozenset({RunState.HELD}), frozenset({RunState.READY})),
     "cancel": (CANCELLABLE | {RunState.RUNNING}, frozenset({RunState.CANCELLED})),
+    "expire": (CANCELLABLE, frozenset({RunState.EXPIRED})),
+    "postpone": (frozenset({RunState.RUNNING}), frozenset({RunState.SCHEDULED})),
     "repace": (frozenset({RunState.READY, RunState.SCHEDULED}), frozenset({RunState.SCHEDULED})),
     "unplan": (frozenset({RunState.SCHEDULED, RunState.READY, RunState.HELD, RunState.RUNNING}), frozenset()),
 }

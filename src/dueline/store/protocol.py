@@ -21,11 +21,15 @@ from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
 from dueline.store.shapes import (
+    Beat,
     Blocked,
+    CancelAnswer,
     CancelAsked,
     Claim,
     Claimed,
     Confirmed,
+    DeadLetter,
+    DeadLetterFilter,
     DuePlan,
     Finish,
     Firing,
@@ -38,11 +42,17 @@ from dueline.store.shapes import (
     NewNode,
     Node,
     OverduePlan,
+    Postponed,
+    Progress,
     Promoted,
+    QueueState,
     Reclaim,
+    Redrive,
     Retry,
     RunFilter,
+    Saved,
     ShardLease,
+    SigningSecrets,
     Stray,
     VersionInForce,
 )
@@ -126,8 +136,9 @@ class RunStore(Protocol):
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         """Make waiting runs ready whose due time is near."""
 
-    async def claim(self, worker: BootId, queue: str, *, ahead_ms: int, limit: int) -> Claimed:
-        """Give ready runs to a live worker, in rank order, raising their tokens.
+    async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
+        """Give ready runs of one lane to a live worker, in rank order, raising their tokens. A paused queue gives none, and a run that
+        has expired is left to the sweeper.
 
         A worker whose lease was taken gets nothing. At most one run of a job with an exclusive overlap policy is under way: one that is
         due and finds another under way is blocked and stays ready; one that is not due yet is decided by `confirm`.
@@ -153,7 +164,23 @@ class RunStore(Protocol):
         """
 
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
-        """End attempts whose runs will be tried again."""
+        """End attempts whose runs will be tried again. When the first of them was claimed is kept."""
+
+    async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
+        """Put claimed runs off: they wait as `scheduled`, with the reason, until their new due times. Exclusive jobs' places are left
+        unless the run was tried before."""
+
+    async def cancel_runs(self, tenant: str, run_ids: Sequence[RunId], *, reason: str) -> dict[RunId, CancelAnswer]:
+        """End runs that have not started, and ask the workers of those that have. Runs that the tenant does not have are left out."""
+
+    async def expire(self, *, limit: int) -> int:
+        """End unstarted runs whose time to start has passed, as expired."""
+
+    async def save(self, saved: Sequence[Saved]) -> set[RunId]:
+        """Keep checkpoints and progress of runs under way, by their tokens. They go when the run ends."""
+
+    async def progress_of(self, run_ids: Collection[RunId]) -> dict[RunId, Progress]:
+        """What live runs told of themselves."""
 
     async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
         """Hold unstarted runs that wait for another run of their job, if it still has not ended."""
@@ -193,15 +220,43 @@ class RunStore(Protocol):
     async def reclaim(self, reclaims: Sequence[Reclaim]) -> set[RunId]:
         """Take runs from lost owners, by their tokens."""
 
-    async def queues(self) -> list[str]:
-        """Queues that hold ready runs."""
+    async def queues(self) -> list[tuple[str, str]]:
+        """Queues that hold ready runs, each with each of its lanes, paused ones left out."""
+
+    async def queue_states(self) -> list[QueueState]:
+        """Every queue that has live runs or is paused."""
+
+    async def pause_queue(self, queue: str, *, note: str | None) -> None:
+        """Give no more runs of a queue to workers; those that were given go on."""
+
+    async def resume_queue(self, queue: str) -> bool:
+        """Answers whether it was paused."""
+
+
+class DeadLetterStore(Protocol):
+    async def dead_letters(self, match: DeadLetterFilter, *, before: RunId | None, limit: int) -> list[DeadLetter]:
+        """Failed runs that nobody has dealt with, latest scheduled first, below a run id."""
+
+    async def dead_letter(self, tenant: str, run_id: RunId) -> DeadLetter | None: ...
+
+    async def dead_letter_count(self, match: DeadLetterFilter) -> int: ...
+
+    async def redrive(self, tenant: str, redrives: Sequence[Redrive]) -> set[RunId]:
+        """Write runs in place of dead letters, which are dealt with by that, in one transaction; answers the ids of the dead letters
+        for which it happened, now or by the same request before."""
+
+    async def purge(self, tenant: str, run_ids: Collection[RunId]) -> int:
+        """Count dead letters as dealt with; their runs stay in the history."""
 
 
 class MemberStore(Protocol):
     async def register(self, node: NewNode, *, lease_s: float) -> None: ...
 
-    async def beat(self, boot_id: BootId, *, lease_s: float) -> int:
-        """Renew a lease, on a connection of its own; answers the store's clock. Raises LeaseLost when the process was declared dead."""
+    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int = 0) -> Beat:
+        """Renew a lease, on a connection of its own. Raises LeaseLost when the process was declared dead."""
+
+    async def ask_drain(self, boot_id: BootId) -> bool:
+        """Ask a process to drain; it hears so with its next beat. Answers whether there is such a process."""
 
     async def drain(self, boot_id: BootId) -> None:
         """Say that a process is about to leave: it gets no more shards."""
@@ -243,6 +298,14 @@ class LedgerStore(Protocol):
         """Runs of kind `scheduled`, live and finished, scheduled between two instants, inclusive, earliest first."""
 
 
+class SecretStore(Protocol):
+    async def signing_secrets(self, tenants: Collection[str]) -> dict[str, SigningSecrets]:
+        """What these tenants sign with; a tenant without a secret is left out."""
+
+    async def rotate_signing_secret(self, tenant: str, secret: str) -> SigningSecrets:
+        """Sign with another secret from now on; the one before becomes the previous one."""
+
+
 class CalendarStore(Protocol):
     async def put_calendar(self, tenant: str, name: str, calendar: Calendar) -> NamedCalendar:
         """Write a calendar, new or changed, and make the plans of the jobs that name it stale, in one transaction."""
@@ -273,6 +336,8 @@ class Store(
     LeaseStore,
     ReadStore,
     LedgerStore,
+    DeadLetterStore,
+    SecretStore,
     CalendarStore,
     HistoryStore,
     Protocol,

@@ -12,7 +12,7 @@ from dueline.domain.job import Definition
 from dueline.domain.ledger import Unfired
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Position
-from dueline.domain.run import Attempt, NewRun
+from dueline.domain.run import Attempt, NewRun, Run
 from dueline.domain.states import JobState, RunKind, RunState
 
 
@@ -118,6 +118,93 @@ class MissedRun(msgspec.Struct, frozen=True):
     due_ms: int
 
 
+class CancelAnswer(StrEnum):
+    """What became of the wish to end a run."""
+
+    ENDED = "ended"
+    """It had not started, and never will."""
+    ASKED = "asked"
+    """It is under way; its worker was asked to end it. Its effect may have happened."""
+    OVER = "over"
+    """It had ended before."""
+
+
+class Postponed(msgspec.Struct, frozen=True):
+    """A claimed run that is not started after all, and not before `due_ms`. It counts neither as an attempt nor as lost."""
+
+    run_id: RunId
+    token: int
+    due_ms: int
+    reason: str
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """What a run under way tells of itself: how far it is, and from where a next attempt may go on. None leaves what was told before."""
+
+    run_id: RunId
+    token: int
+    checkpoint: str | None = None
+    progress: float | None = None
+    note: str | None = None
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """What a live run told of itself last."""
+
+    checkpoint: str | None
+    progress: float | None
+    note: str | None
+    updated_ms: int
+
+
+class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
+    """A failed run that nobody has dealt with yet."""
+
+    run: Run
+    spec: str | None
+    """What was executed, for a run without a job."""
+    failed_ms: int
+
+
+class DeadLetterFilter(msgspec.Struct, frozen=True, kw_only=True):
+    tenant: str
+    job_id: JobId | None = None
+    queue: str | None = None
+    reason: str | None = None
+    from_ms: int | None = None
+    """Failed at or after."""
+    to_ms: int | None = None
+    """Failed before."""
+
+
+class Redrive(msgspec.Struct, frozen=True):
+    """A dead letter, and the run that is to take its place. The same request makes the same run id."""
+
+    run_id: RunId
+    run: NewRun
+
+
+class QueueState(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue as it stands. `oldest_ms` is when its oldest ready run became due."""
+
+    queue: str
+    ready: int
+    running: int
+    held: int
+    waiting: int
+    oldest_ms: int | None
+    paused: bool
+    note: str | None
+
+
+class SigningSecrets(msgspec.Struct, frozen=True):
+    """What a tenant's calls are signed with; the previous one too, while receivers learn the new one."""
+
+    current: str
+    previous: str | None
+    rotated_ms: int
+
+
 class CancelAsked(msgspec.Struct, frozen=True):
     """A run under way that somebody asked to end."""
 
@@ -142,6 +229,9 @@ class Claim(msgspec.Struct, frozen=True):
     lost: int
     exclusive: bool
     spec: str | None
+    begun_ms: int | None = None
+    """When the first attempt of the run was claimed, if this is not the first."""
+    expires_ms: int | None = None
 
 
 class Blocked(msgspec.Struct, frozen=True):
@@ -236,6 +326,10 @@ class NewNode(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     pid: int
     version: str
+    queues: tuple[str, ...] = ()
+    """What a worker serves; empty: all."""
+    labels: tuple[str, ...] = ()
+    slots: int = 0
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -248,6 +342,19 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     started_ms: int
     expired: bool
     draining: bool
+    queues: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    slots: int = 0
+    busy: int = 0
+    beat_ms: int = 0
+    """When it last beat, on the store's clock."""
+
+
+class Beat(msgspec.Struct, frozen=True):
+    """The answer to a heartbeat: the store's clock, and whether somebody asked the process to drain."""
+
+    now_ms: int
+    drain_asked: bool
 
 
 class ShardLease(msgspec.Struct, frozen=True):
