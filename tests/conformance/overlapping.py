@@ -4,6 +4,7 @@ from typing import Any
 
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Job
+from dueline.domain.lanes import PLAIN
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
@@ -17,7 +18,7 @@ def exclusive(job: Job, **fields: Any) -> NewRun:
 
 async def blocked(store: Store, worker: str = "w1") -> list[Blocked]:
     """What is in the way, when nothing can be claimed."""
-    claimed = await store.claim(BootId(worker), QUEUE, ahead_ms=0, limit=100)
+    claimed = await store.claim(BootId(worker), QUEUE, PLAIN, ahead_ms=0, limit=100)
     assert claimed.claims == []
     return claimed.blocked
 

@@ -5,6 +5,7 @@ import pytest
 from dueline.domain.changes import JobChange, JobInHand, LiveRun
 from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.job import Job
+from dueline.domain.lanes import PLAIN
 from dueline.domain.run import first_token
 from dueline.domain.states import EndReason, JobState, RunState
 from dueline.store.protocol import Store
@@ -275,7 +276,7 @@ async def test_a_run_held_for_overlap_is_held_by_a_pause_as_well(store: Store) -
     await enqueue(store, a_run(job, exclusive=True))
     first = await claim_one(store, worker)
     (second,) = await enqueue(store, a_run(job, exclusive=True))
-    await store.hold_blocked((await store.claim(worker, QUEUE, ahead_ms=0, limit=10)).blocked)
+    await store.hold_blocked((await store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=10)).blocked)
     await store.change_job(TENANT, job.id, changing(hold=(second,)))
     await store.finish([a_finish(first)])
     held = await the_run(store, second)

@@ -13,6 +13,7 @@ import pytest
 from dueline.domain.changes import JobInHand
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Definition
+from dueline.domain.lanes import PLAIN
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import RunState
 from dueline.store.postgres.store import PostgresStore
@@ -105,7 +106,7 @@ async def overlapping(store: Store) -> tuple[Claim, Blocked]:
     worker = await register(store)
     first = await claim_one(store, worker)
     await enqueue(store, a_run(job, exclusive=True))
-    (blocked,) = (await store.claim(worker, QUEUE, ahead_ms=0, limit=10)).blocked
+    (blocked,) = (await store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=10)).blocked
     return first, blocked
 
 
@@ -171,7 +172,7 @@ async def test_twenty_claimers_share_two_thousand_runs(cluster: Cluster) -> None
 
     async def claim_until_empty(store: Store, worker: BootId) -> list[RunId]:
         mine: list[RunId] = []
-        while claims := (await store.claim(worker, QUEUE, ahead_ms=0, limit=30)).claims:
+        while claims := (await store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=30)).claims:
             mine += [claim.run_id for claim in claims]
         return mine
 
@@ -260,7 +261,7 @@ async def test_a_claim_and_the_end_of_the_run_before_do_not_wait_for_each_other(
 async def test_a_run_ends_once_however_many_say_so(cluster: Cluster) -> None:
     await enqueue(cluster.first, *(a_run() for _ in range(50)))
     worker = await register(cluster.first)
-    claims = (await cluster.first.claim(worker, QUEUE, ahead_ms=0, limit=50)).claims
+    claims = (await cluster.first.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=50)).claims
     await cluster.first.leave(worker)
     finishes, reclaims = [a_finish(claim) for claim in claims], [a_reclaim(claim, RunState.FAILED) for claim in claims]
     answers = await asyncio.gather(
@@ -285,7 +286,7 @@ async def test_exclusive_jobs_leave_nothing_behind(cluster: Cluster) -> None:
 
     async def work(store: Store, worker: BootId) -> None:
         while await runs_left(store):
-            claimed = await store.claim(worker, QUEUE, ahead_ms=0, limit=5)
+            claimed = await store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=5)
             for claim in claimed.claims:
                 assert claim.job_id not in under_way
                 under_way.add(claim.job_id or b"")

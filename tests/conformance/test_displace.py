@@ -2,6 +2,7 @@
 
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Job
+from dueline.domain.lanes import PLAIN
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
 from dueline.store.shapes import Blocked, CancelAsked, Claim
@@ -136,7 +137,7 @@ async def test_a_retry_claimed_ahead_ends_at_once_and_its_claim_is_void(store: S
     seen = await blocked(store)
     await store.retry([a_retry(first, due_ms=START_MS + 500)])
     await promote(store, ahead_ms=500)
-    claimed = await store.claim(W1, QUEUE, ahead_ms=500, limit=10)
+    claimed = await store.claim(W1, QUEUE, PLAIN, ahead_ms=500, limit=10)
     (again,) = claimed.claims
     assert again.run_id == first.run_id
     await displace(store, seen)

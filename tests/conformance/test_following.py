@@ -6,11 +6,12 @@ import pytest
 
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Job
+from dueline.domain.lanes import PLAIN
 from dueline.domain.planning import Position
 from dueline.domain.schedule import After
-from dueline.domain.states import JobState, RunState
+from dueline.domain.states import TERMINAL, JobState, RunState
 from dueline.store.protocol import Store
-from dueline.store.shapes import Claim
+from dueline.store.shapes import CancelAnswer, Claim, Postponed
 from tests.conformance.ear import listening
 from tests.conformance.overlapping import blocked
 from tests.support.stores import (
@@ -92,6 +93,19 @@ async def test_a_retry_is_no_end(store: Store) -> None:
     assert (await the_job(store, job.id)).position == job.position
 
 
+async def test_a_run_that_is_put_off_has_not_ended(store: Store) -> None:
+    job, claimed = await awaiting_claimed(store)
+    await store.postpone([Postponed(claimed.run_id, claimed.token, START_MS + 1, "circuit_open")])
+    assert (await the_job(store, job.id)).position == job.position
+
+
+async def test_a_run_that_is_asked_to_end_has_not_ended(store: Store) -> None:
+    job, claimed = await awaiting_claimed(store)
+    answers = await store.cancel_runs(TENANT, [claimed.run_id], reason="requested")
+    assert answers == {claimed.run_id: CancelAnswer.ASKED}
+    assert (await the_job(store, job.id)).position == job.position
+
+
 async def test_the_end_of_another_run_of_the_job_moves_nothing(store: Store) -> None:
     job, _ = await awaiting(store)
     await enqueue(store, a_run(job, queue="slow"))
@@ -105,7 +119,7 @@ async def test_many_ends_in_one_batch_move_each_its_own_schedule(store: Store) -
     second, _ = await awaiting(store)
     await enqueue(store, a_run())
     worker = await register(store)
-    claims = (await store.claim(worker, "default", ahead_ms=0, limit=10)).claims
+    claims = (await store.claim(worker, "default", PLAIN, ahead_ms=0, limit=10)).claims
     finishes = [a_finish(claim, awaited=claim.run_id != first_run) for claim in claims]
     assert len(await store.finish(finishes)) == 3
     assert (await the_job(store, first.id)).position == first.position, "nobody said that it is awaited"
@@ -168,10 +182,20 @@ async def sweep_it(under_test: StoreUnderTest, _job: Job, _run_id: RunId) -> Non
     assert await under_test.store.sweep_cancelled(limit=10) == 1
 
 
+async def end_it(under_test: StoreUnderTest, _job: Job, run_id: RunId) -> None:
+    answers = await under_test.store.cancel_runs(TENANT, [run_id], reason="requested")
+    assert answers == {run_id: CancelAnswer.ENDED}
+
+
+async def expire_it(under_test: StoreUnderTest, _job: Job, _run_id: RunId) -> None:
+    await under_test.tamper(f"UPDATE runs SET expires_ms = {START_MS}")
+    assert await under_test.store.expire(limit=10) == 1
+
+
 async def skip_it(under_test: StoreUnderTest, job: Job, _run_id: RunId) -> None:
     store = under_test.store
     await enqueue(store, a_run(job, exclusive=True, rank=1))
-    claimed = await store.claim(await register(store), "default", ahead_ms=0, limit=1)
+    claimed = await store.claim(await register(store), "default", PLAIN, ahead_ms=0, limit=1)
     assert len(claimed.claims) == 1
     assert len(await store.skip_blocked(await blocked(store), reason="overlap")) == 1
 
@@ -180,21 +204,21 @@ async def displace_it(under_test: StoreUnderTest, job: Job, _run_id: RunId) -> N
     """Two of one job come at once: the earlier one gives way."""
     store = under_test.store
     await enqueue(store, a_run(job, exclusive=True, rank=1))
-    assert len((await store.claim(await register(store), "default", ahead_ms=0, limit=1)).claims) == 1
+    assert len((await store.claim(await register(store), "default", PLAIN, ahead_ms=0, limit=1)).claims) == 1
     await enqueue(store, a_run(job, exclusive=True, due_ms=START_MS + 1))
     await under_test.clock.set_ms(START_MS + 1)
     assert len(await store.displace_blocked(await blocked(store), reason="superseded")) == 1
     await under_test.clock.set_ms(START_MS)
 
 
-@pytest.mark.parametrize("ending", [lose_it, lose_it_as_cancelled, cancel_it, sweep_it, skip_it])
+@pytest.mark.parametrize("ending", [lose_it, lose_it_as_cancelled, cancel_it, end_it, expire_it, sweep_it, skip_it])
 async def test_whichever_way_a_run_ends_its_schedule_goes_on(under_test: StoreUnderTest, ending: Ending) -> None:
     store = under_test.store
     job, run_id = await awaiting(store, exclusive=True)
     await under_test.clock.advance(3)
     await ending(under_test, job, run_id)
     run = await the_run(store, run_id)
-    assert (run.state in (RunState.FAILED, RunState.CANCELLED), run.finished_ms) == (True, START_MS + 3_000)
+    assert (run.state in TERMINAL, run.finished_ms) == (True, START_MS + 3_000)
     assert (await the_job(store, job.id)).position == at(START_MS + 3_000 + DELAY_MS)
 
 

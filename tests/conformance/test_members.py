@@ -5,7 +5,7 @@ import pytest
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.store.protocol import Store
-from dueline.store.shapes import Node, Role
+from dueline.store.shapes import Beat, Node, Role
 from tests.support.stores import START_MS, StoreClock, register
 
 
@@ -22,6 +22,7 @@ async def test_a_registered_process_is_listed(store: Store) -> None:
             started_ms=START_MS,
             expired=False,
             draining=False,
+            beat_ms=START_MS,
         )
     ]
 
@@ -38,8 +39,8 @@ async def test_registering_again_renews_and_does_no_harm(store: Store, clock: St
 async def test_a_beat_answers_the_stores_clock_and_is_counted(store: Store, clock: StoreClock) -> None:
     boot_id = await register(store)
     await clock.advance(2)
-    assert await store.beat(boot_id, lease_s=8) == START_MS + 2_000
-    assert await store.beat(boot_id, lease_s=8) == START_MS + 2_000
+    assert await store.beat(boot_id, lease_s=8) == Beat(START_MS + 2_000, drain_asked=False)
+    assert await store.beat(boot_id, lease_s=8) == Beat(START_MS + 2_000, drain_asked=False)
     assert [node.beat for node in await store.nodes()] == [2]
 
 
@@ -110,3 +111,57 @@ async def test_a_draining_process_stays_listed_and_keeps_its_lease(store: Store)
     assert [node.draining for node in await store.nodes()] == [True]
     await store.beat(boot_id, lease_s=8)
     assert [node.draining for node in await store.nodes()] == [True]
+
+
+async def test_a_worker_says_what_it_serves_and_how_much_it_can_take(store: Store) -> None:
+    await register(store, "w1", queues=("slow", "fast"), labels=("gpu", "eu", "ü"), slots=8)
+    await register(store, "w2")
+    first, second = sorted(await store.nodes(), key=lambda node: node.boot_id)
+    assert (first.queues, first.labels, first.slots, first.busy) == (("slow", "fast"), ("gpu", "eu", "ü"), 8, 0)
+    assert (second.queues, second.labels, second.slots, second.busy) == ((), (), 0, 0)
+
+
+async def test_registering_again_changes_nothing_that_was_said_before(store: Store) -> None:
+    boot_id = await register(store, labels=("gpu",), slots=8)
+    await store.beat(boot_id, lease_s=8, busy=3)
+    await store.ask_drain(boot_id)
+    await register(store, labels=("gpu",), slots=8)
+    assert [(node.labels, node.slots, node.busy) for node in await store.nodes()] == [(("gpu",), 8, 3)]
+    assert (await store.beat(boot_id, lease_s=8, busy=3)).drain_asked
+
+
+async def test_a_beat_says_how_busy_a_process_is_and_when(store: Store, clock: StoreClock) -> None:
+    boot_id = await register(store, slots=8)
+    await clock.advance(2)
+    await store.beat(boot_id, lease_s=8, busy=5)
+    assert [(node.busy, node.slots, node.beat_ms) for node in await store.nodes()] == [(5, 8, START_MS + 2_000)]
+    await clock.advance(1)
+    await store.beat(boot_id, lease_s=8)
+    assert [(node.busy, node.beat_ms) for node in await store.nodes()] == [(0, START_MS + 3_000)]
+
+
+async def test_a_process_that_is_asked_to_drain_hears_so_with_every_beat(store: Store) -> None:
+    first, second = await register(store, "w1"), await register(store, "w2")
+    assert await store.ask_drain(first)
+    assert (await store.beat(first, lease_s=8)).drain_asked
+    assert (await store.beat(first, lease_s=8)).drain_asked
+    assert not (await store.beat(second, lease_s=8)).drain_asked
+    assert await store.ask_drain(first), "who asks again does no harm"
+
+
+async def test_a_process_that_is_asked_to_drain_is_not_draining_before_it_says_so(store: Store) -> None:
+    boot_id = await register(store)
+    await store.ask_drain(boot_id)
+    assert [node.draining for node in await store.nodes()] == [False]
+    await store.drain(boot_id)
+    assert [node.draining for node in await store.nodes()] == [True]
+
+
+async def test_one_that_is_not_there_cannot_be_asked(store: Store, clock: StoreClock) -> None:
+    assert not await store.ask_drain(BootId("nobody"))
+    gone, dead = await register(store, "gone"), await register(store, "dead", lease_s=8)
+    await store.leave(gone)
+    await clock.advance(9)
+    await store.bury(dead)
+    assert not await store.ask_drain(gone)
+    assert not await store.ask_drain(dead)

@@ -7,6 +7,7 @@ import pytest
 from dueline.domain import limits
 from dueline.domain.ids import BootId
 from dueline.domain.job import Job
+from dueline.domain.lanes import PLAIN
 from dueline.domain.overlap import Overlap
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
@@ -60,7 +61,7 @@ async def test_of_two_in_one_batch_the_first_by_rank_starts(store: Store) -> Non
     job = await create(store)
     runs = [exclusive(job, rank=rank) for rank in (3, 1, 2)]
     await enqueue(store, *runs)
-    claimed = await store.claim(await register(store), QUEUE, ahead_ms=0, limit=10)
+    claimed = await store.claim(await register(store), QUEUE, PLAIN, ahead_ms=0, limit=10)
     assert [claim.run_id for claim in claimed.claims] == [runs[1].id]
     assert {run.run_id for run in claimed.blocked} == {runs[0].id, runs[2].id}
 
@@ -69,7 +70,7 @@ async def test_other_jobs_and_runs_that_may_overlap_are_not_blocked(store: Store
     job, _, second = await one_under_way(store)
     other = await create(store)
     free = await enqueue(store, exclusive(other), a_run(job), a_run())
-    claimed = await store.claim(BootId("w1"), QUEUE, ahead_ms=0, limit=10)
+    claimed = await store.claim(BootId("w1"), QUEUE, PLAIN, ahead_ms=0, limit=10)
     assert {claim.run_id for claim in claimed.claims} == set(free)
     assert [run.run_id for run in claimed.blocked] == [second]
 
@@ -85,7 +86,7 @@ async def test_a_retried_run_keeps_its_place(store: Store) -> None:
     await store.retry([a_retry(first, due_ms=START_MS)])
     assert [run.run_id for run in await blocked(store)] == [second]
     await promote(store)
-    claimed = await store.claim(BootId("w1"), QUEUE, ahead_ms=0, limit=10)
+    claimed = await store.claim(BootId("w1"), QUEUE, PLAIN, ahead_ms=0, limit=10)
     assert [claim.run_id for claim in claimed.claims] == [first.run_id]
     assert [run.run_id for run in claimed.blocked] == [second]
 
@@ -93,7 +94,7 @@ async def test_a_retried_run_keeps_its_place(store: Store) -> None:
 async def test_a_released_run_that_never_started_gives_up_its_place(store: Store) -> None:
     _, first, second = await one_under_way(store)
     await store.release([first])
-    claimed = await store.claim(BootId("w1"), QUEUE, ahead_ms=0, limit=10)
+    claimed = await store.claim(BootId("w1"), QUEUE, PLAIN, ahead_ms=0, limit=10)
     assert len(claimed.claims) == 1
     assert {claimed.claims[0].run_id, claimed.blocked[0].run_id} == {first.run_id, second}
 
@@ -102,9 +103,9 @@ async def test_a_released_retry_keeps_its_place(store: Store) -> None:
     _, first, second = await one_under_way(store)
     await store.retry([a_retry(first, due_ms=START_MS)])
     await promote(store)
-    claimed = await store.claim(BootId("w1"), QUEUE, ahead_ms=0, limit=10)
+    claimed = await store.claim(BootId("w1"), QUEUE, PLAIN, ahead_ms=0, limit=10)
     await store.release(claimed.claims)
-    again = await store.claim(BootId("w1"), QUEUE, ahead_ms=0, limit=10)
+    again = await store.claim(BootId("w1"), QUEUE, PLAIN, ahead_ms=0, limit=10)
     assert [claim.run_id for claim in again.claims] == [first.run_id]
     assert [run.run_id for run in again.blocked] == [second]
 
@@ -214,7 +215,7 @@ async def test_one_held_run_of_a_job_is_freed_at_a_time(store: Store) -> None:
     jobs = [await create(store) for _ in range(3)]
     worker = await register(store)
     await enqueue(store, *(exclusive(job) for job in jobs for _ in range(3)))
-    claimed = await store.claim(worker, QUEUE, ahead_ms=0, limit=10)
+    claimed = await store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=10)
     await store.hold_blocked(claimed.blocked)
     for started in claimed.claims:
         assert started.job_id is not None
@@ -322,7 +323,7 @@ async def test_a_lost_run_keeps_its_place_on_the_way_back(store: Store) -> None:
     _, first, second = await one_under_way(store)
     await store.leave(BootId("w1"))
     await store.reclaim([a_reclaim(first)])
-    claimed = await store.claim(await register(store, "w2"), QUEUE, ahead_ms=0, limit=10)
+    claimed = await store.claim(await register(store, "w2"), QUEUE, PLAIN, ahead_ms=0, limit=10)
     assert [claim.run_id for claim in claimed.claims] == [first.run_id]
     assert [run.run_id for run in claimed.blocked] == [second]
 
@@ -348,10 +349,10 @@ async def test_many_claims_at_once_start_one_run_of_each_job(store: Store) -> No
     jobs = [await create(store) for _ in range(10)]
     await enqueue(store, *(exclusive(job, rank=rank) for rank, job in enumerate(jobs * 10)))
     workers = [await register(store, f"w{number}") for number in range(10)]
-    answers = await asyncio.gather(*(store.claim(worker, QUEUE, ahead_ms=0, limit=25) for worker in workers))
+    answers = await asyncio.gather(*(store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=25) for worker in workers))
     started = [claim.job_id for answer in answers for claim in answer.claims]
     assert len(started) == len(set(started))
-    rest = await store.claim(workers[0], QUEUE, ahead_ms=0, limit=100)
+    rest = await store.claim(workers[0], QUEUE, PLAIN, ahead_ms=0, limit=100)
     assert {*started, *(claim.job_id for claim in rest.claims)} == {job.id for job in jobs}
     assert len(rest.blocked) == 90
 
@@ -359,8 +360,8 @@ async def test_many_claims_at_once_start_one_run_of_each_job(store: Store) -> No
 async def test_many_claims_at_once_share_runs_that_may_overlap(store: Store) -> None:
     runs = await enqueue(store, *(a_run() for _ in range(limits.CLAIM_BATCH)))
     workers = [await register(store, f"w{number}") for number in range(10)]
-    answers = await asyncio.gather(*(store.claim(worker, QUEUE, ahead_ms=0, limit=50) for worker in workers))
+    answers = await asyncio.gather(*(store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=50) for worker in workers))
     claimed = [claim.run_id for answer in answers for claim in answer.claims]
     assert len(claimed) == len(set(claimed))
-    rest = await store.claim(workers[0], QUEUE, ahead_ms=0, limit=1_000)
+    rest = await store.claim(workers[0], QUEUE, PLAIN, ahead_ms=0, limit=1_000)
     assert {*claimed, *(claim.run_id for claim in rest.claims)} == set(runs)

@@ -4,6 +4,7 @@ import pytest
 
 from dueline.domain.ids import BootId
 from dueline.domain.job import Job
+from dueline.domain.lanes import PLAIN
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import JobState, RunKind, RunState
 from dueline.store.protocol import Store
@@ -192,7 +193,7 @@ async def test_an_occurrence_that_has_ended_is_never_run_again(store: Store) -> 
     await store.finish([a_finish(await claim_one(store, worker))])
     again = await store.change_job(TENANT, job.id, changing(next_ms=START_MS))
     assert await fire_one(store, again) == run_id
-    assert (await store.claim(worker, "default", ahead_ms=0, limit=10)).claims == []
+    assert (await store.claim(worker, "default", PLAIN, ahead_ms=0, limit=10)).claims == []
     assert (await the_run(store, run_id)).state is RunState.SUCCEEDED
 
 

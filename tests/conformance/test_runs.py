@@ -4,6 +4,7 @@ import pytest
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId
+from dueline.domain.lanes import PLAIN
 from dueline.domain.run import OutcomeKind
 from dueline.domain.states import TERMINAL, RunKind, RunState
 from dueline.store.protocol import Store
@@ -170,7 +171,7 @@ async def test_queues_are_those_that_hold_ready_runs(store: Store) -> None:
     await run_and_claim(store, a_run(queue="default"))
     later_ms = START_MS + 60_000
     await enqueue(store, *(a_run(queue=queue) for queue in ("b", "a", "b", "ü")), a_run(queue="w", due_ms=later_ms))
-    assert sorted(await store.queues()) == ["a", "b", "ü"]
+    assert sorted(await store.queues()) == [("a", PLAIN), ("b", PLAIN), ("ü", PLAIN)]
 
 
 async def test_no_run_no_queue(store: Store) -> None:

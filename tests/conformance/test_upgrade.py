@@ -1,19 +1,19 @@
 """A store of the first release is brought up to date with everything in it, and goes on from where it was."""
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 
 from dueline.domain.ids import BootId, JobId, RunId
+from dueline.domain.lanes import PLAIN
 from dueline.domain.planning import Position
 from dueline.domain.schedule import At, Cron, Every
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import JobState, RunState
 from dueline.store.migrations import load_migrations
 from dueline.store.protocol import Store
-from dueline.store.shapes import DuePlan, Migration
-from tests.support.postgres import PostgresServer
+from dueline.store.shapes import DuePlan
+from tests.conformance.upgrading import left_behind
 from tests.support.stores import (
     ALL_SHARDS,
     START_MS,
@@ -27,14 +27,11 @@ from tests.support.stores import (
     changing,
     create,
     epochs_of,
-    postgres_under_test,
     register,
-    sqlite_under_test,
     the_job,
     the_run,
 )
 
-ROWS = Path(__file__).with_name("rows_of_0001")
 ACTIVE, PAUSED, FINISHED, DELETED = (
     JobId(bytes.fromhex(text))
     for text in (
@@ -58,32 +55,10 @@ EVERY_MINUTE = Every(MINUTE_MS, START_MS - HOUR_MS)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def old(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[StoreUnderTest]:
+async def old(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[StoreUnderTest]:
     """A store at the first migration, with rows in it."""
-    dialect: str = request.param
-
-    def the_first(dialect: str) -> Sequence[Migration]:
-        return load_migrations(dialect)[:1]
-
-    if dialect == "sqlite":
-        opening, server = sqlite_under_test(tmp_path / "old.db", migrated=False), None
-    else:
-        server = request.getfixturevalue("postgres_server")
-        assert isinstance(server, PostgresServer)
-        server.create_database("old")
-        opening = postgres_under_test(server.dsn("old"), migrated=False)
-    try:
-        async with opening as under_test:
-            with monkeypatch.context() as patched:
-                patched.setattr(f"dueline.store.{dialect}.schema.load_migrations", the_first)
-                assert [state.version for state in await under_test.store.migrate()] == [1]
-            await under_test.tamper((ROWS / f"{dialect}.sql").read_text())
-            yield under_test
-    finally:
-        if server is not None:
-            server.drop_database("old")
+    async with left_behind(request.param, 1, request, monkeypatch) as under_test:
+        yield under_test
 
 
 @pytest.fixture
@@ -150,12 +125,12 @@ async def test_runs_are_what_they_were_and_go_on(upgraded: Store) -> None:
     states = [(await the_run(upgraded, run_id)).state for run_id in (READY, RUNNING, ENDED, HELD)]
     assert states == [RunState.READY, RunState.RUNNING, RunState.SUCCEEDED, RunState.HELD]
     worker = await register(upgraded)
-    claimed = await upgraded.claim(worker, "default", ahead_ms=0, limit=10)
+    claimed = await upgraded.claim(worker, "default", PLAIN, ahead_ms=0, limit=10)
     assert [(run.run_id, run.overlap) for run in claimed.blocked] == [(READY, None)]
     (stray,) = await upgraded.strays(grace_ms=0, limit=10)
     assert (stray.run_id, stray.worker, stray.cancel) == (RUNNING, BootId("w0"), None)
     await upgraded.reclaim([a_reclaim(stray, RunState.FAILED, reason="poison")])
-    claimed = await upgraded.claim(worker, "default", ahead_ms=0, limit=10)
+    claimed = await upgraded.claim(worker, "default", PLAIN, ahead_ms=0, limit=10)
     assert [claim.run_id for claim in claimed.claims] == [READY]
 
 

@@ -1,6 +1,7 @@
 """Wake-ups: whoever listens hears of what was written. They are hints; here, where nothing fails, none is lost."""
 
 from dueline.domain.ids import BootId
+from dueline.domain.lanes import PLAIN
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
 from tests.conformance.ear import Ear, listening
@@ -106,7 +107,7 @@ async def test_the_end_of_an_exclusive_run_wakes_the_queue_of_the_held_one(store
     await enqueue(store, a_run(job, exclusive=True))
     first = await claim_one(store, worker)
     await enqueue(store, a_run(job, exclusive=True, queue="slow"))
-    await store.hold_blocked((await store.claim(worker, "slow", ahead_ms=0, limit=10)).blocked)
+    await store.hold_blocked((await store.claim(worker, "slow", PLAIN, ahead_ms=0, limit=10)).blocked)
     ear = await listening(store)
     await store.finish([a_finish(first)])
     await ear.hears("ready/slow")

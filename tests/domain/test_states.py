@@ -67,6 +67,14 @@ def test_what_can_be_cancelled_is_what_lives_and_does_not_run() -> None:
     assert LIVE - {RunState.RUNNING} == CANCELLABLE
 
 
+def test_only_what_does_not_run_expires() -> None:
+    assert RUN_MOVES["expire"] == (CANCELLABLE, frozenset({RunState.EXPIRED}))
+
+
+def test_a_run_that_was_put_off_waits_to_be_promoted() -> None:
+    assert RUN_MOVES["postpone"][1] <= RUN_MOVES["promote"][0]
+
+
 def test_waiting_runs_are_promoted_and_cannot_be_claimed() -> None:
     assert RUN_MOVES["promote"] == (WAITING, frozenset({RunState.READY}))
     assert not RUN_MOVES["claim"][0] & WAITING
@@ -77,7 +85,7 @@ def test_only_a_claim_makes_a_run_running() -> None:
     assert into == {"claim"}
 
 
-@pytest.mark.parametrize("move", ["confirm", "release", "finish", "retry", "reclaim"])
+@pytest.mark.parametrize("move", ["confirm", "release", "finish", "retry", "postpone", "reclaim"])
 def test_moves_of_an_owner_leave_only_running(move: str) -> None:
     assert RUN_MOVES[move][0] == frozenset({RunState.RUNNING})
 

@@ -9,7 +9,8 @@ import asyncpg
 
 from dueline.store.queries import load_queries
 
-LARGE_TABLES = ("jobs", "plans", "runs", "history", "ledger", "calendar")
+LARGE_TABLES = ("jobs", "plans", "runs", "history", "ledger", "calendar", "run", "dead")
+"""By the first word of their names."""
 ROWS_SEEN = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck", "Rows Removed by Join Filter")
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dueline.domain import limits
+from dueline.domain.lanes import PLAIN
 from dueline.store.postgres.runs import enqueue_arguments
 from tests.support.stores import a_run
 
@@ -15,6 +16,7 @@ DAY_MS = 86_400_000
 PAGE = limits.PAGE_ROWS_DEFAULT
 FIRE, CLAIM, PROMOTE = limits.FIRE_BATCH, limits.CLAIM_BATCH, limits.PROMOTE_BATCH
 QUEUES, RUNNING, HELD = 20, 2_000, 1_000
+EXPIRED, LETTERS = 1_000, 500
 STALE, USES = 100, 1_000
 ASKED = 100
 
@@ -39,6 +41,13 @@ class At:
     """An instant, relative to the seed."""
 
     after_ms: int
+
+
+@dataclass(frozen=True)
+class RunsAt:
+    """Ids of runs, by their numbers in the seed."""
+
+    numbers: range
 
 
 def guard(name: str, statement: str, arguments: list[Any], *, by: str, rows_max: int, buffers_max: int) -> Guard:
@@ -75,7 +84,7 @@ GUARDS = [
     guard(
         "claim",
         "runs.claim",
-        ["w1", "queue-7", limits.AHEAD_MS, CLAIM],
+        ["w1", "queue-7", PLAIN, limits.AHEAD_MS, CLAIM],
         by="runs_ready runs_pkey",
         rows_max=3 * CLAIM,
         buffers_max=40 * CLAIM,
@@ -89,6 +98,7 @@ GUARDS = [
         buffers_max=40 * PROMOTE,
     ),
     guard("next waiting run", "runs.next_waiting", [], by="runs_waiting", rows_max=1, buffers_max=100),
+    # One more than there are queues: a queue has two lanes.
     guard("queues", "runs.queues", [], by="runs_ready", rows_max=2 * QUEUES, buffers_max=10 * QUEUES),
     guard(
         "strays",

@@ -65,6 +65,22 @@ FROM public.seeded, generate_series(1, 1023000) AS n;
 -- Somebody asked a few runs to end.
 UPDATE dueline.runs SET cancel = 'requested' WHERE id IN (SELECT public.id_at(at_ms - 1100000 + n, n) FROM public.seeded, generate_series(1021981, 1022020) AS n);
 
+-- A lane of few in a queue of many, behind all of them.
+UPDATE dueline.runs SET lane = 'gpu', rank = rank + 2000000
+WHERE id IN (SELECT public.id_at(at_ms - 1100000 + n, n) FROM public.seeded, generate_series(7, 10000, 20) AS n);
+INSERT INTO dueline.queue_pauses (queue, since_ms) SELECT 'queue-3', at_ms FROM public.seeded;
+
+-- A tenth can come too late, and a thousand did.
+UPDATE dueline.runs AS r SET expires_ms = s.at_ms + CASE WHEN n <= 901000 THEN -1 ELSE 3600000 END
+FROM public.seeded AS s, generate_series(900001, 1000000) AS n
+WHERE r.id = public.id_at(s.at_ms - 1100000 + n, n);
+
+-- What runs under way told, and what ended ones left behind.
+INSERT INTO dueline.run_progress (run_id, checkpoint, progress, note, updated_ms)
+SELECT public.id_at(at_ms - 1100000 + n, n), 'page 1', 0.1, 'so', at_ms FROM public.seeded, generate_series(1020001, 1022000) AS n
+UNION ALL
+SELECT public.id_at(at_ms - 9000000 + n, n), 'page 9', 0.9, 'so', at_ms FROM public.seeded, generate_series(1, 100000) AS n;
+
 -- Two days of history.
 SELECT dueline.add_history_day(at_ms / 86400000 * 86400000 - day * 86400000) FROM public.seeded, generate_series(0, 2) AS day;
 INSERT INTO dueline.history (
@@ -74,6 +90,13 @@ INSERT INTO dueline.history (
 SELECT
     public.id_at(at_ms - 2000000 - n * 1000, n), public.id_at(0, n % 50000), 1, 'default', 'scheduled', 'succeeded', 'queue-0', 5, '',
     at_ms, at_ms, at_ms, at_ms, 1, 0, '{}', ''
+FROM public.seeded, generate_series(1, 150000) AS n;
+
+-- Runs that failed: of one tenant many, of a hundred others some.
+INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
+SELECT
+    public.id_at(at_ms - 2000000 - n * 1000, n), CASE WHEN n % 3 = 0 THEN 'tenant-' || n % 100 ELSE 'default' END, public.id_at(0, n % 50000),
+    'queue-0', CASE WHEN n % 3 = 1 THEN 'poison' ELSE 'exhausted' END, at_ms
 FROM public.seeded, generate_series(1, 150000) AS n;
 
 INSERT INTO dueline.nodes (boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining)

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
 
+from tests.plans.execution_guards import EXECUTION_GUARDS
 from tests.plans.explained import Explained, explain
-from tests.plans.guards import FIRST_ID, GUARDS, LAST_ID, PAGE, At, Guard, guard
+from tests.plans.guards import FIRST_ID, GUARDS, LAST_ID, PAGE, At, Guard, RunsAt, guard
 from tests.support.fixtures import TEMPLATE
 from tests.support.postgres import PostgresServer
 
@@ -51,9 +53,7 @@ async def _fill(dsn: str) -> int:
 
 
 async def _explained(filled: Filled, guard: Guard, mode: str) -> Explained:
-    arguments = [
-        filled.at_ms + argument.after_ms if isinstance(argument, At) else argument for argument in guard.arguments
-    ]
+    arguments = [_resolved(filled, argument) for argument in guard.arguments]
     connection = await asyncpg.connect(filled.dsn)
     try:
         return await explain(connection, guard.statement, arguments, mode=mode)
@@ -61,8 +61,25 @@ async def _explained(filled: Filled, guard: Guard, mode: str) -> Explained:
         await connection.close()
 
 
+def _resolved(filled: Filled, argument: Any) -> Any:
+    match argument:
+        case At(after_ms):
+            return filled.at_ms + after_ms
+        case RunsAt(numbers):
+            return [_run_id(filled.at_ms, number) for number in numbers]
+        case list():
+            return [_resolved(filled, element) for element in argument]
+        case _:
+            return argument
+
+
+def _run_id(at_ms: int, number: int) -> bytes:
+    """As `public.id_at` of the seed makes it."""
+    return (at_ms - 1_100_000 + number).to_bytes(6, "big") + bytes.fromhex(f"{number:x}".rjust(20, "7"))
+
+
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+@pytest.mark.parametrize("guard", GUARDS + EXECUTION_GUARDS, ids=lambda guard: guard.name)
 async def test_a_hot_statement_touches_no_more_than_it_must(filled: Filled, guard: Guard, mode: str) -> None:
     explained = await _explained(filled, guard, mode)
     assert explained.scanned == set(), explained.text

@@ -11,13 +11,29 @@ import pytest
 from dueline.store.migrations import load_migrations
 from dueline.store.queries import load_queries
 
-NOUNS = ("calendars", "cancels", "jobs", "ledger", "plans", "reads", "recovery", "runs")
-STATEMENTS = [f"{noun}.{name}" for noun in NOUNS for name in load_queries("sqlite", noun)]
+NOUNS = (
+    "calendars",
+    "cancels",
+    "deadletters",
+    "jobs",
+    "ledger",
+    "plans",
+    "progress",
+    "queues",
+    "reads",
+    "recovery",
+    "runs",
+    "secrets",
+)
+# It counts every live run: for people, and not for a loop.
+COUNTING = "queues.states"
+STATEMENTS = sorted({f"{noun}.{name}" for noun in NOUNS for name in load_queries("sqlite", noun)} - {COUNTING})
 HOT = {
     "plans.due": "SEARCH plans USING INDEX plans_due (due_ms>? AND due_ms<?)",
-    "runs.claim": "SEARCH runs USING INDEX runs_ready (queue=?)",
-    "runs.claim_place": "SEARCH runs USING INDEX runs_ready (queue=?)",
-    "runs.claim_blocked": "SEARCH runs USING INDEX runs_ready (queue=?)",
+    "runs.claim": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
+    "runs.claim_place": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
+    "runs.claim_blocked": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
+    "runs.postpone": "SEARCH runs USING PRIMARY KEY (id=?)",
     "runs.promote": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
     "runs.next_waiting": "SCAN runs USING INDEX runs_waiting",
     "runs.queues": "SEARCH r USING COVERING INDEX runs_ready (queue>?)",
@@ -32,6 +48,14 @@ HOT = {
     "cancels.cancels_of": "SCAN runs USING INDEX runs_cancel",
     "cancels.sweep_cancelled": "SCAN r USING INDEX runs_cancel",
     "cancels.displace_older": "SEARCH r USING INDEX runs_held (job_id=? AND id<?)",
+    "cancels.expire": "SEARCH r USING INDEX runs_expiring (expires_ms>? AND expires_ms<?)",
+    "cancels.cancel_found": "SEARCH h USING PRIMARY KEY (id=?)",
+    "deadletters.page": "SEARCH d USING PRIMARY KEY (tenant=? AND run_id<?)",
+    "deadletters.count": "SEARCH d USING PRIMARY KEY (tenant=?)",
+    "deadletters.purge": "SEARCH dead_letters USING PRIMARY KEY (tenant=? AND run_id=?)",
+    "deadletters.redriven": "SEARCH h USING PRIMARY KEY (id=?)",
+    "progress.save": "SEARCH r USING PRIMARY KEY (id=?)",
+    "progress.of": "SEARCH p USING PRIMARY KEY (run_id=?)",
     "recovery.missed": "SCAN runs USING INDEX runs_missed",
     "recovery.missed_of_job": "SEARCH runs USING INDEX runs_job (job_id=?)",
     "recovery.overdue": "SEARCH p USING INDEX plans_due (due_ms<?)",
@@ -49,6 +73,8 @@ UNSORTED = (
     "runs.promote",
     "runs.next_waiting",
     "jobs.page",
+    "cancels.expire",
+    "deadletters.page",
     "recovery.missed",
     "recovery.overdue",
     "ledger.unfired",
@@ -56,9 +82,11 @@ UNSORTED = (
 )
 
 LARGE_TABLE = re.compile(
-    r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history|ledger|calendar_uses)\b(?:\s+AS\s+(\w+))?"
+    r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history|ledger|calendar_uses|dead_letters)\b(?:\s+AS\s+(\w+))?"
 )
-LARGE_TABLE_NAMES = frozenset({"jobs", "job_versions", "plans", "runs", "history", "ledger", "calendar_uses"})
+LARGE_TABLE_NAMES = frozenset(
+    {"jobs", "job_versions", "plans", "runs", "history", "ledger", "calendar_uses", "dead_letters"}
+)
 PARAMETER = re.compile(r"\?(\d+)")
 
 
@@ -111,6 +139,11 @@ def test_no_statement_scans_a_large_table(connection: apsw.Connection, name: str
 @pytest.mark.parametrize("name", HOT)
 def test_a_hot_statement_uses_its_index(connection: apsw.Connection, name: str) -> None:
     assert HOT[name] in steps(connection, statement(name))
+
+
+def test_lanes_are_found_by_a_walk_of_their_own(connection: apsw.Connection) -> None:
+    walk = "SEARCH r USING COVERING INDEX runs_ready (queue=? AND lane>?)"
+    assert walk in steps(connection, statement("runs.queues"))
 
 
 @pytest.mark.parametrize("name", UNSORTED)

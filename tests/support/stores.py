@@ -21,6 +21,7 @@ from dueline.domain import limits
 from dueline.domain.changes import DecideChange, JobChange, JobInHand
 from dueline.domain.ids import BootId, JobId, RunId, new_job_id, new_run_id, occurrence_run_id
 from dueline.domain.job import Definition, Execution, HttpTarget, Job, Target
+from dueline.domain.lanes import PLAIN
 from dueline.domain.ledger import Unfired
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Position
@@ -296,11 +297,11 @@ async def create(store: Store, job: NewJob | None = None) -> Job:
 
 
 async def register(
-    store: Store, name: str = "w1", *, role: Role = Role.WORKER, lease_s: float = limits.LEASE_S
+    store: Store, name: str = "w1", *, role: Role = Role.WORKER, lease_s: float = limits.LEASE_S, **fields: Any
 ) -> BootId:
-    boot_id = BootId(name)
-    await store.register(NewNode(boot_id=boot_id, role=role, host="here", pid=1, version="1"), lease_s=lease_s)
-    return boot_id
+    node = NewNode(boot_id=BootId(name), role=role, host="here", pid=1, version="1", **fields)
+    await store.register(node, lease_s=lease_s)
+    return node.boot_id
 
 
 async def take_all(store: Store, owner: BootId) -> dict[int, int]:
@@ -334,16 +335,16 @@ async def enqueue(store: Store, *runs: NewRun) -> list[RunId]:
 
 
 async def claim(
-    store: Store, worker: BootId, *, queue: str = QUEUE, ahead_ms: int = 0, limit: int = 100
+    store: Store, worker: BootId, *, queue: str = QUEUE, lane: str = PLAIN, ahead_ms: int = 0, limit: int = 100
 ) -> list[Claim]:
-    """What a worker gets from a queue in which nothing is blocked."""
-    claimed = await store.claim(worker, queue, ahead_ms=ahead_ms, limit=limit)
+    """What a worker gets from a lane in which nothing is blocked."""
+    claimed = await store.claim(worker, queue, lane, ahead_ms=ahead_ms, limit=limit)
     assert claimed.blocked == []
     return claimed.claims
 
 
-async def claim_one(store: Store, worker: BootId, *, queue: str = QUEUE, ahead_ms: int = 0) -> Claim:
-    (only,) = await claim(store, worker, queue=queue, ahead_ms=ahead_ms)
+async def claim_one(store: Store, worker: BootId, **where: Any) -> Claim:
+    (only,) = await claim(store, worker, **where)
     return only
 
 

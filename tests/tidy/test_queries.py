@@ -25,8 +25,12 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "calendars.share",
             "cancels.displace_jobs",
             "cancels.displace_runs",
+            "cancels.expire_found",
+            "cancels.lock_runs",
             "cancels.sweep_found",
             "plans.lock_awaiting",
+            # SQLite ends them by the statement with which a change of a job does.
+            "cancels.cancel_runs",
             # SQLite has no partitions.
             "history.add_day",
         }
@@ -34,6 +38,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
     "sqlite": frozenset(
         {
             # SQLite has no statements that write in their WITH clause.
+            "deadletters.keep",
             "plans.fire_exhaust",
             "plans.fire_finish",
             "plans.fire_move",

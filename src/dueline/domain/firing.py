@@ -75,4 +75,6 @@ def make_run(
         tags=definition.tags,
         token=token,
         overlap=overlap,
+        lane=definition.execution.lane,
+        expires_ms=definition.execution.expires_ms(due_ms),
     )

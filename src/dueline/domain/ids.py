@@ -41,6 +41,12 @@ def occurrence_run_id(job_id: JobId, scheduled_ms: int, kind: str) -> RunId:
     return RunId(_uuid7(scheduled_ms, digest))
 
 
+def derived_run_id(run_id: RunId, why: str) -> RunId:
+    """The id of a run that takes the place of another: the same for everyone who computes it, at the same time of the schedule."""
+    digest = blake2b(b"%b/%b" % (run_id, why.encode()), digest_size=ENTROPY_BYTES).digest()
+    return RunId(_uuid7(id_ms(run_id), digest))
+
+
 def first_id_at(at_ms: int) -> bytes:
     """The lowest id of a millisecond: a bound for time ranges over ids."""
     return max(at_ms, 0).to_bytes(6, "big") + bytes(10)

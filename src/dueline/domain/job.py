@@ -9,6 +9,7 @@ import msgspec
 
 from dueline.domain import limits
 from dueline.domain.ids import JobId
+from dueline.domain.lanes import lane_of
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Misfire, Position
 from dueline.domain.retry import RetryPolicy
@@ -35,7 +36,14 @@ class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_def
     body: Any = None
 
 
-Target = HttpTarget
+class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_defaults=True):
+    """A Python task, by the name under which an application registered it, and its arguments by name."""
+
+    task: str
+    args: dict[str, Any] = {}
+
+
+Target = HttpTarget | TaskTarget
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,6 +53,17 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     retry: RetryPolicy = RetryPolicy()
     timeout_ms: int = limits.TIMEOUT_MS_DEFAULT
     delivery: Delivery = Delivery.AT_LEAST_ONCE
+    expires_after_ms: int | None = None
+    """How long after it is due a run may start; later it is expired. None: however late."""
+    requires: tuple[str, ...] = ()
+    """Labels that its worker must have."""
+
+    @property
+    def lane(self) -> str:
+        return lane_of(self.requires, task=isinstance(self.target, TaskTarget))
+
+    def expires_ms(self, due_ms: int) -> int | None:
+        return None if self.expires_after_ms is None else due_ms + self.expires_after_ms
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

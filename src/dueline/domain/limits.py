@@ -107,6 +107,14 @@ LOST_MAX = 3
 """Workers that may vanish while holding one run before it is dead as poison."""
 LOST_ASKED_MAX = 10
 """What a job may ask for in place of that."""
+REDRIVE_BATCH = 1_000
+"""Dead letters of one redrive call: about a second of store time; many calls redrive many, and show how far they are."""
+REDRIVE_RATE_DEFAULT = 50.0
+REDRIVE_RATE_MAX = 10_000.0
+LABELS_MAX = 16
+LABEL_LETTERS_MAX = 64
+CHECKPOINT_BYTES_MAX = 64 * 1024
+"""A checkpoint is a bookmark, not a payload."""
 RETRY_AFTER_MS_MAX = 3_600_000
 """The longest wait a target may impose by Retry-After."""
 RETRY_CAP_MS_MAX = 7 * 86_400_000

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+
 from dueline.domain import limits
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
@@ -21,6 +24,9 @@ class Membership:
         self._lease_s = lease_s
         self._trust = LeaseTrust(lease_s=lease_s)
         self.time = StoreTime(clock)
+        self.busy: Callable[[], int] = lambda: 0
+        """How many runs this process executes; whoever executes them says so."""
+        self.drain_asked = asyncio.Event()
 
     @property
     def boot_id(self) -> BootId:
@@ -38,12 +44,14 @@ class Membership:
         """One heartbeat. Raises LeaseLost when others declared this process dead."""
         sent_s = self._clock.monotonic_s()
         try:
-            store_ms = await self._store.beat(self.boot_id, lease_s=self._lease_s)
+            beat = await self._store.beat(self.boot_id, lease_s=self._lease_s, busy=self.busy())
         except LeaseLost:
             self._trust.revoke()
             raise
         self._trust.renewed(sent_s=sent_s)
-        self.time.measured(store_ms, sent_s=sent_s)
+        self.time.measured(beat.now_ms, sent_s=sent_s)
+        if beat.drain_asked:
+            self.drain_asked.set()
         return limits.BEAT_S
 
     async def drain(self) -> None:

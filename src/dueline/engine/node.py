@@ -162,22 +162,23 @@ class Life:
         return bool(eager)
 
     async def last(self, stop: Stop) -> None:
-        """Live until asked to stop, then end in order; raises LeaseLost when others ended it."""
+        """Live until asked to stop, by a signal or by somebody elsewhere, then end in order; raises LeaseLost when others ended it."""
         asked = asyncio.create_task(stop.asked.wait())
+        drain = asyncio.create_task(self.membership.drain_asked.wait())
         try:
-            done, _ = await asyncio.wait([asked, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
-            for task in done - {asked}:
+            done, _ = await asyncio.wait([asked, drain, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
+            for task in done - {asked, drain}:
                 task.result()
+            stop.asked.set()
             await self._end(stop.forced)
         except LeaseLost:
             for part in self._parts:
                 await part.abandon()
             raise
         finally:
-            asked.cancel()
-            for task in self._tasks:
+            for task in (asked, drain, *self._tasks):
                 task.cancel()
-            await asyncio.gather(asked, *self._tasks, return_exceptions=True)
+            await asyncio.gather(asked, drain, *self._tasks, return_exceptions=True)
             for part in self._parts:
                 part.close()
 

@@ -9,17 +9,17 @@ import msgspec
 from dueline.domain import changes
 from dueline.domain.errors import Conflict, InvalidSchedule, NotFound
 from dueline.domain.fairness import rank
-from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id
+from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, run_text
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.single_changes import OccurrenceChange, change_occurrence
-from dueline.domain.states import JobState, RunKind
+from dueline.domain.states import EndReason, JobState, RunKind
 from dueline.engine.calendars import named_calendars
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import Store
-from dueline.store.shapes import NewJob
+from dueline.store.shapes import CancelAnswer, NewJob
 
 _encoder = msgspec.json.Encoder()
 _EDITS_TRIED = 3
@@ -136,9 +136,21 @@ class Operations:
             scheduled_ms=now_ms,
             due_ms=now_ms,
             tags=definition.tags,
+            lane=definition.execution.lane,
+            expires_ms=definition.execution.expires_ms(now_ms),
         )
         await self._store.enqueue([run])
         return run.id
+
+    async def cancel_run(self, tenant: str, run_id: RunId) -> CancelAnswer:
+        """End a run. One that is under way is asked to end; its effect may have happened, and its record says so."""
+        answers = await self._store.cancel_runs(tenant, [run_id], reason=EndReason.REQUESTED)
+        if run_id not in answers:
+            raise NotFound("run", run_text(run_id))
+        if answers[run_id] is CancelAnswer.OVER:
+            run = await self._store.run(tenant, run_id)
+            raise Conflict("the run has ended" if run is None else f"the run is {run.state} already")
+        return answers[run_id]
 
     async def enqueue(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[RunId]:
         """Write runs straight to the ready queue, all or none."""
@@ -162,6 +174,8 @@ class Operations:
                     scheduled_ms=due_ms,
                     due_ms=due_ms,
                     tags=asked.tags,
+                    lane=asked.execution.lane,
+                    expires_ms=asked.execution.expires_ms(due_ms),
                     spec=_encoder.encode(asked.execution).decode(),
                 )
             )

@@ -12,6 +12,7 @@ from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
 from dueline.domain.job import Execution
+from dueline.domain.lanes import PLAIN, TASK, serves
 from dueline.domain.overlap import OverlapVerdict, decide
 from dueline.domain.schedule import After
 from dueline.domain.states import EndReason
@@ -57,6 +58,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`queues` empty: all of them."""
 
     queues: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    """What this worker has, for runs that require it."""
     slots: int = limits.SLOTS_DEFAULT
     drain_s: float = limits.DRAIN_S
 
@@ -89,6 +92,9 @@ class Worker:
         self._prepared: dict[Key, PreparedCall] = {}
         self._starting: set[RunId] = set()
         self._hinted: set[str] = set()
+        self._lanes: dict[str, set[str]] = {}
+        self._usual_lanes = {PLAIN, TASK} if TASK in options.labels else {PLAIN}
+        membership.busy = lambda: len(self._flights)
         self._look_at_s = 0.0
         self._unsure = False
         self._cancels: dict[RunId, str] = {}
@@ -133,9 +139,10 @@ class Worker:
         if self._unsure:
             await self._give_back_unknown()
         for queue in await self._queues():
-            limit = min(self._free_slots(), limits.CLAIM_BATCH)
-            if limit < self._worthwhile or await self._claim(queue, limit) == limit:
-                self._hinted.add(queue)
+            for lane in sorted(self._usual_lanes | self._lanes.get(queue, set())):
+                limit = min(self._free_slots(), limits.CLAIM_BATCH)
+                if limit < self._worthwhile or await self._claim(queue, lane, limit) == limit:
+                    self._hinted.add(queue)
         return 0.0 if self._hinted and self._free_slots() >= self._worthwhile else limits.POLL_S
 
     async def hold_step(self) -> float:
@@ -191,16 +198,22 @@ class Worker:
         queues, self._hinted = self._hinted, set()
         now_s = self._clock.monotonic_s()
         if now_s >= self._look_at_s:
-            queues.update(self._options.queues or await self._store.queues())
+            self._lanes = {}
+            for queue, lane in await self._store.queues():
+                if serves(lane, self._options.labels) and queue in (self._options.queues or (queue,)):
+                    self._lanes.setdefault(queue, set()).add(lane)
+            queues.update(self._lanes)
             self._look_at_s = now_s + limits.POLL_S
         return sorted(queues)
 
     def _free_slots(self) -> int:
         return self._options.slots - len(self._flights) - len(self._holding) - len(self._reports)
 
-    async def _claim(self, queue: str, limit: int) -> int:
+    async def _claim(self, queue: str, lane: str, limit: int) -> int:
         try:
-            claimed = await self._store.claim(self._membership.boot_id, queue, ahead_ms=limits.AHEAD_MS, limit=limit)
+            claimed = await self._store.claim(
+                self._membership.boot_id, queue, lane, ahead_ms=limits.AHEAD_MS, limit=limit
+            )
             now_ms = self._membership.time.now_ms()
             due = [claim for claim in claimed.claims if claim.due_ms <= now_ms]
             if len(due) < len(claimed.claims):

@@ -1,4 +1,4 @@
-"""Runs that are to end before their time, on PostgreSQL: displaced by later ones, or given up."""
+"""Runs that are to end before their time, on PostgreSQL: displaced by later ones, given up, cancelled, or come too late."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from dueline.domain.ids import BootId, RunId
 from dueline.store.postgres.database import Connection
 from dueline.store.postgres.following import follow_and_leave, lock_awaiting
 from dueline.store.postgres.part import Part, queries
-from dueline.store.shapes import Blocked, CancelAsked
+from dueline.store.postgres.progress import SWEPT_NOTHING, sweep_progress
+from dueline.store.shapes import Blocked, CancelAnswer, CancelAsked
 
 _SQL = queries("cancels")
 _RUNS = queries("runs")
 _PLANS = queries("plans")
+_ANSWERS = {True: CancelAnswer.ASKED, False: CancelAnswer.ENDED, None: CancelAnswer.OVER}
+"""By whether a run is being executed, or has ended."""
 
 
 class CancelPart(Part):
+    _swept_to = SWEPT_NOTHING
+
     async def displace_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
         tokens = {run.run_id: run.token for run in blocked}
         async with self._database.transaction() as connection:
@@ -66,6 +71,28 @@ class CancelPart(Part):
     async def cancel_waiting(self, ends: Sequence[tuple[RunId, str]]) -> set[RunId]:
         run_ids = [run_id for run_id, _ in ends]
         return await self._end(_SQL["cancel_waiting"], run_ids, [reason for _, reason in ends])
+
+    async def cancel_runs(self, tenant: str, run_ids: Sequence[RunId], *, reason: str) -> dict[RunId, CancelAnswer]:
+        async with self._database.transaction() as connection:
+            awaiting = await lock_awaiting(connection, run_ids)
+            await connection.execute(_SQL["lock_runs"], tenant, run_ids)
+            rows = await connection.fetch(_SQL["cancel_found"], tenant, run_ids)
+            answers = {RunId(run_id): _ANSWERS[executing] for run_id, executing in rows}
+            unstarted = [run_id for run_id, answer in answers.items() if answer is CancelAnswer.ENDED]
+            under_way = [run_id for run_id, answer in answers.items() if answer is CancelAnswer.ASKED]
+            ended = await connection.fetch(_SQL["cancel_runs"], unstarted, reason) if unstarted else []
+            asked = await connection.fetch(_SQL["displace_ask"], under_way, reason) if under_way else []
+            topics = await follow_and_leave(connection, ended, awaiting)
+        if asked:
+            topics.add("cancel")
+        self._notices.announce(*topics)
+        return answers
+
+    async def expire(self, *, limit: int) -> int:
+        """What ended runs told of themselves is swept in the same pass."""
+        self._swept_to = await sweep_progress(self._database, self._swept_to, limit=limit)
+        found = [row[0] for row in await self._database.fetch(_SQL["expire_found"], limit)]
+        return len(await self._end(_SQL["expire"], found)) if found else 0
 
     async def _end(self, sql: str, run_ids: list[RunId], *args: Any) -> set[RunId]:
         async with self._database.transaction() as connection:

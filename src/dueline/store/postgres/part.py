@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from dueline.domain.ids import JobId
@@ -21,6 +22,10 @@ class Part:
     def __init__(self, database: Database, notices: Notices) -> None:
         self._database = database
         self._notices = notices
+
+
+in_order = attrgetter("run_id")
+"""The key to sort a batch by whose statement locks runs as it comes to them: those that lock them first take them in this order."""
 
 
 def run_columns(runs: Sequence[NewRun]) -> list[list[Any]]:
@@ -42,6 +47,8 @@ def run_columns(runs: Sequence[NewRun]) -> list[list[Any]]:
         [join_tags(run.tags) for run in runs],
         [run.token for run in runs],
         _sparse([run.overlap for run in runs]),
+        _sparse([run.lane or None for run in runs]),
+        _sparse([run.expires_ms for run in runs]),
     ]
 
 

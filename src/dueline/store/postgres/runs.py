@@ -13,7 +13,7 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind
 from dueline.store.postgres.following import follow, lock_awaiting
-from dueline.store.postgres.part import Part, queries, run_columns
+from dueline.store.postgres.part import Part, in_order, queries, run_columns
 from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt
 from dueline.store.shapes import (
@@ -22,6 +22,7 @@ from dueline.store.shapes import (
     Claimed,
     Confirmed,
     Finish,
+    Postponed,
     Promoted,
     Retry,
 )
@@ -47,8 +48,8 @@ class RunPart(Part):
         self._notices.announce(*(f"ready/{queue}" for queue in queues_woken))
         return Promoted(len(rows), queues_woken, next_due_ms)
 
-    async def claim(self, worker: BootId, queue: str, *, ahead_ms: int, limit: int) -> Claimed:
-        rows = await self._database.fetch(_SQL["claim"], worker, queue, ahead_ms, limit)
+    async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
+        rows = await self._database.fetch(_SQL["claim"], worker, queue, lane, ahead_ms, limit)
         claims, blocked = [], []
         for row in rows:
             if row["claimed_ms"] is None:
@@ -81,13 +82,27 @@ class RunPart(Part):
         return confirmed
 
     async def release(self, claims: Sequence[Claim]) -> set[RunId]:
+        claims = sorted(claims, key=in_order)
         rows = await self._database.fetch(
             _SQL["release"], [claim.run_id for claim in claims], [claim.token for claim in claims]
         )
         self._notices.announce(*{f"ready/{row[1]}" for row in rows})
         return {RunId(row[0]) for row in rows}
 
+    async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
+        postponed = sorted(postponed, key=in_order)
+        rows = await self._database.fetch(
+            _SQL["postpone"],
+            [put_off.run_id for put_off in postponed],
+            [put_off.token for put_off in postponed],
+            [put_off.due_ms for put_off in postponed],
+            [put_off.reason for put_off in postponed],
+        )
+        self._notices.announce("waiting")
+        return {RunId(row[0]) for row in rows}
+
     async def finish(self, finishes: Sequence[Finish]) -> set[RunId]:
+        finishes = sorted(finishes, key=in_order)
         args = (
             [end.run_id for end in finishes],
             [end.token for end in finishes],
@@ -111,6 +126,7 @@ class RunPart(Part):
         return {RunId(row[0]) for row in rows}
 
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
+        retries = sorted(retries, key=in_order)
         rows = await self._database.fetch(
             _SQL["retry"],
             [end.run_id for end in retries],
@@ -140,9 +156,6 @@ class RunPart(Part):
         self._notices.announce(*topics)
         return {RunId(row[0]) for row in rows}
 
-    async def queues(self) -> list[str]:
-        return [row[0] for row in await self._database.fetch(_SQL["queues"])]
-
 
 def _to_blocked(row: asyncpg.Record) -> Blocked:
     overlap = row["overlap"]
@@ -157,21 +170,5 @@ def _to_blocked(row: asyncpg.Record) -> Blocked:
 
 
 def _to_claim(row: asyncpg.Record) -> Claim:
-    run_id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec = (
-        row[:13]
-    )
-    return Claim(
-        run_id,
-        token,
-        job_id,
-        version,
-        tenant,
-        RunKind(kind),
-        scheduled_ms,
-        due_ms,
-        claimed_ms,
-        attempt,
-        lost,
-        exclusive,
-        spec,
-    )
+    run_id, token, job_id, version, tenant, kind, *rest = row[:15]
+    return Claim(run_id, token, job_id, version, tenant, RunKind(kind), *rest)

@@ -6,6 +6,7 @@ from dueline.store.postgres.calendars import CalendarPart
 from dueline.store.postgres.cancels import CancelPart
 from dueline.store.postgres.changes import ChangePart
 from dueline.store.postgres.database import Database
+from dueline.store.postgres.deadletters import DeadLetterPart
 from dueline.store.postgres.history import HistoryPart
 from dueline.store.postgres.jobs import JobPart
 from dueline.store.postgres.leases import LeasePart
@@ -13,10 +14,13 @@ from dueline.store.postgres.ledger import LedgerPart
 from dueline.store.postgres.members import MemberPart
 from dueline.store.postgres.notices import Notices
 from dueline.store.postgres.plans import PlanPart
+from dueline.store.postgres.progress import ProgressPart
+from dueline.store.postgres.queues import QueuePart
 from dueline.store.postgres.reads import ReadPart
 from dueline.store.postgres.recovery import RecoveryPart
 from dueline.store.postgres.runs import RunPart
 from dueline.store.postgres.schema import SchemaPart
+from dueline.store.postgres.secrets import SecretPart
 from dueline.store.postgres.strays import StrayPart
 from dueline.store.protocol import WakeUp
 
@@ -27,13 +31,17 @@ class PostgresStore(
     ChangePart,
     PlanPart,
     RunPart,
+    ProgressPart,
     CancelPart,
     StrayPart,
+    QueuePart,
     RecoveryPart,
+    DeadLetterPart,
     MemberPart,
     LeasePart,
     ReadPart,
     LedgerPart,
+    SecretPart,
     CalendarPart,
     HistoryPart,
 ):

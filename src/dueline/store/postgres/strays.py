@@ -8,7 +8,7 @@ from dueline.domain import limits
 from dueline.domain.ids import RunId
 from dueline.domain.states import TERMINAL, RunState
 from dueline.store.postgres.following import follow_and_leave, lock_awaiting
-from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.part import Part, in_order, queries
 from dueline.store.records import encode_attempt
 from dueline.store.shapes import Reclaim, Stray
 
@@ -26,6 +26,7 @@ class StrayPart(Part):
         return [Stray(*row) for row in await self._database.fetch(_SQL["strays"], grace_ms, limit)]
 
     async def reclaim(self, reclaims: Sequence[Reclaim]) -> set[RunId]:
+        reclaims = sorted(reclaims, key=in_order)
         args = (
             [taken.run_id for taken in reclaims],
             [taken.token for taken in reclaims],

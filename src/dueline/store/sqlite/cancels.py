@@ -1,4 +1,4 @@
-"""Runs that are to end before their time, on SQLite: displaced by a later one, or asked for by somebody."""
+"""Runs that are to end before their time, on SQLite: displaced by a later one, asked for by somebody, or too late."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from dueline.domain.ids import BootId, JobId, RunId
-from dueline.store.shapes import Blocked, CancelAsked
+from dueline.store.shapes import Blocked, CancelAnswer, CancelAsked
 from dueline.store.sqlite.part import Part, pack, pack_ids, queries
 from dueline.store.sqlite.places import end_runs, follow, leave_places
+from dueline.store.sqlite.progress import sweep_progress
 from dueline.store.sqlite.runs import hold_blocked, pack_claims, skip_blocked
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("cancels")
 _JOBS = queries("jobs")
 _PLANS = queries("plans")
+_ANSWERS = {0: CancelAnswer.ENDED, 1: CancelAnswer.ASKED, None: CancelAnswer.OVER}
+"""By whether a run is being executed; None: it has ended."""
 
 
 class CancelPart(Part):
@@ -32,6 +35,12 @@ class CancelPart(Part):
 
     async def cancel_waiting(self, ends: Sequence[tuple[RunId, str]]) -> set[RunId]:
         return await self._database.write(_cancel_waiting, ends)
+
+    async def cancel_runs(self, tenant: str, run_ids: Sequence[RunId], *, reason: str) -> dict[RunId, CancelAnswer]:
+        return await self._database.write(_cancel_runs, tenant, run_ids, reason)
+
+    async def expire(self, *, limit: int) -> int:
+        return await self._database.write(_expire, limit)
 
 
 def _displace_blocked(session: Session, blocked: Sequence[Blocked], reason: str) -> set[RunId]:
@@ -51,16 +60,16 @@ def _displace_blocked(session: Session, blocked: Sequence[Blocked], reason: str)
     older = session.rows(_SQL["displace_older"], waited, reason)
     end_runs(session, [row[0] for row in older])
     follow(session, older)
-    _clear_the_way(session, {(row[2], row[1], row[3]) for row in found}, reason)
+    _end_or_ask(session, {(row[2], row[1], row[3]) for row in found}, reason)
     return held
 
 
-def _clear_the_way(session: Session, in_the_way: set[tuple[RunId, JobId, int]], reason: str) -> None:
+def _end_or_ask(session: Session, runs: set[tuple[RunId, JobId, int]], reason: str) -> None:
     """Ask the runs that are being executed to end, and end the others, each given as (run id, job id, executing)."""
-    asked = [run_id for run_id, _, executing in in_the_way if executing]
+    asked = [run_id for run_id, _, executing in runs if executing]
     if asked and session.rows(_SQL["displace_ask"], pack_ids(asked), reason):
         session.wake("cancel")
-    waiting = [(run_id, job_id) for run_id, job_id, executing in in_the_way if not executing]
+    waiting = [(run_id, job_id) for run_id, job_id, executing in runs if not executing]
     if waiting:
         session.rows(_JOBS["cancel_runs"], pack([(run_id.hex(), reason) for run_id, _ in waiting]))
         _end(session, waiting)
@@ -87,6 +96,20 @@ def _cancel_waiting(session: Session, ends: Sequence[tuple[RunId, str]]) -> set[
     ended = session.rows(_SQL["cancel_waiting"], pack([(run_id.hex(), reason) for run_id, reason in ends]))
     _end(session, ended)
     return {row[0] for row in ended}
+
+
+def _cancel_runs(session: Session, tenant: str, run_ids: Sequence[RunId], reason: str) -> dict[RunId, CancelAnswer]:
+    """The writer is alone, so what was found is what is ended or asked."""
+    found = session.rows(_SQL["cancel_found"], tenant, pack_ids(run_ids))
+    _end_or_ask(session, {row for row in found if row[2] is not None}, reason)
+    return {row[0]: _ANSWERS[row[2]] for row in found}
+
+
+def _expire(session: Session, limit: int) -> int:
+    ended = session.rows(_SQL["expire"], limit)
+    _end(session, ended)
+    sweep_progress(session)
+    return len(ended)
 
 
 def _end(session: Session, runs: Sequence[Any]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.store.records import to_node
-from dueline.store.shapes import NewNode, Node
-from dueline.store.sqlite.part import Part, queries
+from dueline.store.shapes import Beat, NewNode, Node
+from dueline.store.sqlite.part import Part, queries, unwrap_tags, wrap_tags
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("members")
@@ -16,9 +20,12 @@ class MemberPart(Part):
     async def register(self, node: NewNode, *, lease_s: float) -> None:
         await self._database.write(_register, node, int(lease_s * 1000))
 
-    async def beat(self, boot_id: BootId, *, lease_s: float) -> int:
+    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int = 0) -> Beat:
         """A beat is a write like any other, and waits for at most the group that is being committed."""
-        return await self._database.write(_beat, boot_id, int(lease_s * 1000))
+        return await self._database.write(_beat, boot_id, int(lease_s * 1000), busy)
+
+    async def ask_drain(self, boot_id: BootId) -> bool:
+        return await self._database.write(_ask_drain, boot_id)
 
     async def drain(self, boot_id: BootId) -> None:
         await self._database.write(_drain, boot_id)
@@ -34,14 +41,30 @@ class MemberPart(Part):
 
 
 def _register(session: Session, node: NewNode, lease_ms: int) -> None:
-    session.rows(_SQL["register"], node.boot_id, node.role, node.host, node.pid, node.version, lease_ms)
+    session.rows(
+        _SQL["register"],
+        node.boot_id,
+        node.role,
+        node.host,
+        node.pid,
+        node.version,
+        lease_ms,
+        wrap_tags(node.queues),
+        wrap_tags(node.labels),
+        node.slots,
+    )
 
 
-def _beat(session: Session, boot_id: BootId, lease_ms: int) -> int:
-    now_ms: int | None = session.value(_SQL["beat"], boot_id, lease_ms)
-    if now_ms is None:
+def _beat(session: Session, boot_id: BootId, lease_ms: int, busy: int) -> Beat:
+    rows = session.rows(_SQL["beat"], boot_id, lease_ms, busy)
+    if not rows:
         raise LeaseLost(f"{boot_id} was declared dead")
-    return now_ms
+    now_ms, drain_asked = rows[0]
+    return Beat(now_ms, bool(drain_asked))
+
+
+def _ask_drain(session: Session, boot_id: BootId) -> bool:
+    return bool(session.rows(_SQL["ask_drain"], boot_id))
 
 
 def _drain(session: Session, boot_id: BootId) -> None:
@@ -57,4 +80,16 @@ def _bury(session: Session, boot_id: BootId) -> bool:
 
 
 def _nodes(session: Session) -> list[Node]:
-    return [to_node(row) for row in session.rows(_SQL["list"])]
+    return [_to_node(row) for row in session.rows(_SQL["list"])]
+
+
+def _to_node(row: Any) -> Node:
+    queues_served, labels, slots, busy, beat_ms = row[9:]
+    return msgspec.structs.replace(
+        to_node(row),
+        queues=unwrap_tags(queues_served),
+        labels=unwrap_tags(labels),
+        slots=slots,
+        busy=busy,
+        beat_ms=beat_ms,
+    )

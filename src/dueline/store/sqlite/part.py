@@ -63,6 +63,8 @@ def run_row(run: NewRun) -> tuple[Any, ...]:
         run.spec,
         run.token,
         run.overlap,
+        run.lane,
+        run.expires_ms,
     )
 
 

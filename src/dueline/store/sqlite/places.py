@@ -11,11 +11,18 @@ from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
 _PLANS = queries("plans")
+_DEAD_LETTERS = queries("deadletters")
 
 
 def end_runs(session: Session, run_ids: Collection[bytes]) -> None:
     """Take runs from the hot table."""
     session.rows(_SQL["end"], pack_ids(run_ids))
+
+
+def keep_failed(session: Session, run_ids: Collection[bytes]) -> None:
+    """Make dead letters of runs that failed, once their records are written."""
+    if run_ids:
+        session.rows(_DEAD_LETTERS["keep"], pack_ids(run_ids))
 
 
 def vacate(session: Session, runs: Iterable[Any]) -> list[bytes]:

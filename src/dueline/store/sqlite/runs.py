@@ -17,16 +17,17 @@ from dueline.store.shapes import (
     Claimed,
     Confirmed,
     Finish,
+    Postponed,
     Promoted,
     Retry,
 )
 from dueline.store.sqlite.part import Part, pack, queries, run_row
-from dueline.store.sqlite.places import end_runs, follow, leave_places, vacate
+from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places, vacate
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
 _KINDS = {kind.value: kind for kind in RunKind}
-_RANK_AND_ID = itemgetter(13, 0)
+_RANK_AND_ID = itemgetter(15, 0)
 
 
 class RunPart(Part):
@@ -36,8 +37,8 @@ class RunPart(Part):
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         return await self._database.write(_promote, ahead_ms, limit)
 
-    async def claim(self, worker: BootId, queue: str, *, ahead_ms: int, limit: int) -> Claimed:
-        return await self._database.write(_claim, worker, queue, ahead_ms, limit)
+    async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
+        return await self._database.write(_claim, worker, queue, lane, ahead_ms, limit)
 
     async def claims_of(self, worker: BootId) -> list[Claim]:
         """Asked in the order of the writes, so that a claim whose caller gave up waiting is seen."""
@@ -56,13 +57,16 @@ class RunPart(Part):
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
         return await self._database.write(_retry, retries)
 
+    async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
+        return await self._database.write(_postpone, postponed)
+
     async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
         return await self._database.write(hold_blocked, blocked)
 
     async def skip_blocked(self, blocked: Sequence[Blocked], *, reason: str) -> set[RunId]:
         return await self._database.write(skip_blocked, blocked, reason)
 
-    async def queues(self) -> list[str]:
+    async def queues(self) -> list[tuple[str, str]]:
         return await self._database.read(_queues)
 
 
@@ -81,9 +85,9 @@ def _promote(session: Session, ahead_ms: int, limit: int) -> Promoted:
     return Promoted(len(rows), queues_woken, session.value(_SQL["next_waiting"]))
 
 
-def _claim(session: Session, worker: BootId, queue: str, ahead_ms: int, limit: int) -> Claimed:
+def _claim(session: Session, worker: BootId, queue: str, lane: str, ahead_ms: int, limit: int) -> Claimed:
     """Three statements that pick the same runs: nobody writes between them, and the moment is one."""
-    args = (worker, queue, ahead_ms, limit)
+    args = (worker, queue, lane, ahead_ms, limit)
     session.rows(_SQL["claim_place"], *args)
     blocked = [_to_blocked(row) for row in session.rows(_SQL["claim_blocked"], *args)]
     rows = session.rows(_SQL["claim"], *args)
@@ -125,6 +129,9 @@ def _finish(session: Session, finishes: Sequence[Finish]) -> set[RunId]:
     ]
     rows = session.rows(_SQL["finish"], pack(ends))
     end_runs(session, [row[0] for row in rows])
+    failed = {end.run_id for end in finishes if end.state is RunState.FAILED}
+    if failed:
+        keep_failed(session, [row[0] for row in rows if row[0] in failed])
     exclusive = {end.run_id for end in finishes if end.exclusive}
     if exclusive:
         leave_places(session, [row for row in rows if row[0] in exclusive])
@@ -142,6 +149,15 @@ def _retry(session: Session, retries: Sequence[Retry]) -> set[RunId]:
     return {row[0] for row in rows}
 
 
+def _postpone(session: Session, postponed: Sequence[Postponed]) -> set[RunId]:
+    later = [(one.run_id.hex(), one.token, one.due_ms, one.reason) for one in postponed]
+    rows = session.rows(_SQL["postpone"], pack(later))
+    vacate(session, [(run_id, job_id) for run_id, job_id, attempt in rows if attempt == 0])
+    if rows:
+        session.wake("waiting")
+    return {row[0] for row in rows}
+
+
 def hold_blocked(session: Session, blocked: Sequence[Blocked]) -> set[RunId]:
     return {row[0] for row in session.rows(_SQL["hold_blocked"], pack_claims(blocked))}
 
@@ -153,8 +169,8 @@ def skip_blocked(session: Session, blocked: Sequence[Blocked], reason: str) -> s
     return {row[0] for row in rows}
 
 
-def _queues(session: Session) -> list[str]:
-    return [row[0] for row in session.rows(_SQL["queues"])]
+def _queues(session: Session) -> list[tuple[str, str]]:
+    return session.rows(_SQL["queues"])
 
 
 def pack_claims(claims: Sequence[Claim | Blocked]) -> str:
@@ -167,5 +183,5 @@ def _to_blocked(row: Any) -> Blocked:
 
 
 def _to_claim(row: Any) -> Claim:
-    fields = (*row[:5], _KINDS[row[5]], *row[6:11], bool(row[11]), row[12])
+    fields = (*row[:5], _KINDS[row[5]], *row[6:11], bool(row[11]), *row[12:15])
     return Claim(*fields)

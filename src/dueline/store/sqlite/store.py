@@ -10,16 +10,20 @@ from dueline.store.sqlite.calendars import CalendarPart
 from dueline.store.sqlite.cancels import CancelPart
 from dueline.store.sqlite.changes import ChangePart
 from dueline.store.sqlite.database import Database
+from dueline.store.sqlite.deadletters import DeadLetterPart
 from dueline.store.sqlite.history import HistoryPart
 from dueline.store.sqlite.jobs import JobPart
 from dueline.store.sqlite.leases import LeasePart
 from dueline.store.sqlite.ledger import LedgerPart
 from dueline.store.sqlite.members import MemberPart
 from dueline.store.sqlite.plans import PlanPart
+from dueline.store.sqlite.progress import ProgressPart
+from dueline.store.sqlite.queues import QueuePart
 from dueline.store.sqlite.reads import ReadPart
 from dueline.store.sqlite.recovery import RecoveryPart
 from dueline.store.sqlite.runs import RunPart
 from dueline.store.sqlite.schema import SchemaPart, inspect, settle
+from dueline.store.sqlite.secrets import SecretPart
 from dueline.store.sqlite.strays import StrayPart
 
 
@@ -30,12 +34,16 @@ class SqliteStore(
     PlanPart,
     RunPart,
     CancelPart,
+    ProgressPart,
     RecoveryPart,
     StrayPart,
+    QueuePart,
+    DeadLetterPart,
     MemberPart,
     LeasePart,
     ReadPart,
     LedgerPart,
+    SecretPart,
     CalendarPart,
     HistoryPart,
 ):

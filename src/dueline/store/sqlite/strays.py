@@ -10,7 +10,7 @@ from dueline.domain.ids import RunId
 from dueline.domain.states import RunState
 from dueline.store.shapes import Reclaim, Stray
 from dueline.store.sqlite.part import Part, pack, queries
-from dueline.store.sqlite.places import end_runs, follow, leave_places
+from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
@@ -63,6 +63,8 @@ def _reclaim(session: Session, reclaims: Sequence[Reclaim]) -> set[RunId]:
         session.wake(f"ready/{queue}" if state == RunState.READY else "waiting")
     dead = session.rows(_SQL["reclaim_dead"], wanted, limits.TIMEOUT_GRACE_MS)
     end_runs(session, [row[0] for row in dead])
+    failed = {taken.run_id for taken in reclaims if taken.state is RunState.FAILED}
+    keep_failed(session, [row[0] for row in dead if row[0] in failed])
     leave_places(session, dead)
     follow(session, dead)
     return {row[0] for row in back} | {row[0] for row in dead}

@@ -112,3 +112,69 @@ SELECT
 FROM ended
 ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id, finished_ms;
+
+-- name: lock_runs
+-- Cancelling locks the runs first: whoever asks to confirm a claim waits, and is told the same as the one who cancels.
+SELECT FROM dueline.runs WHERE id = ANY($2::uuid[]) AND tenant = $1 ORDER BY id FOR UPDATE;
+
+-- name: cancel_found
+-- Then it reads the clock: a tenant's runs as they stand, and whether each is being executed; null where it has ended.
+SELECT id, state = 'running' AND due_ms <= dueline.now_ms() AS executing
+FROM dueline.runs
+WHERE id = ANY($2::uuid[]) AND tenant = $1
+UNION ALL
+SELECT id, NULL FROM dueline.history WHERE id = ANY($2::uuid[]) AND tenant = $1;
+
+-- name: cancel_runs
+-- move: cancel
+-- Runs that are locked and that nobody executes, those claimed ahead of their time included, end here.
+WITH ended AS (
+    DELETE FROM dueline.runs AS r
+    WHERE r.id = ANY($1::uuid[]) AND r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running')
+    RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
+)
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+    dueline.now_ms(), NULL, attempts_made, lost, $2, tags, parent_id, spec, attempts
+FROM ended
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id, finished_ms;
+
+-- name: expire_found
+-- Unstarted runs whose time to start has passed; `expire` follows, when their plans are locked.
+SELECT id
+FROM dueline.runs
+WHERE
+    expires_ms IS NOT NULL AND expires_ms <= dueline.now_ms() AND attempt = 0
+    AND state IN ('scheduled', 'ready', 'held', 'retrying')
+ORDER BY expires_ms
+LIMIT $1;
+
+-- name: expire
+-- move: expire
+-- Unstarted runs whose time to start has passed end here.
+WITH chosen AS MATERIALIZED (
+    SELECT id
+    FROM dueline.runs
+    WHERE
+        id = ANY($1::uuid[]) AND expires_ms <= dueline.now_ms() AND attempt = 0
+        AND state IN ('scheduled', 'ready', 'held', 'retrying')
+    ORDER BY id
+    FOR UPDATE
+), ended AS (
+    DELETE FROM dueline.runs AS r USING chosen AS c WHERE r.id = c.id RETURNING r.*
+)
+INSERT INTO dueline.history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    id, job_id, version, tenant, kind, 'expired', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+    dueline.now_ms(), NULL, attempt, lost, 'expired', tags, parent_id, spec, attempts
+FROM ended
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id, finished_ms;

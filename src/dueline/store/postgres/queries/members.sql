@@ -1,12 +1,23 @@
 -- name: register
 -- Repeated when an answer was lost, it only renews.
-INSERT INTO dueline.nodes (boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining)
-VALUES ($1, $2, $3, $4, $5, 0, dueline.now_ms(), dueline.now_ms() + $6, false)
-ON CONFLICT (boot_id) DO UPDATE SET expires_ms = excluded.expires_ms;
+INSERT INTO dueline.nodes (
+    boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining, queues, labels, slots, busy, drain_asked, beat_ms
+)
+VALUES (
+    $1, $2, $3, $4, $5, 0, dueline.now_ms(), dueline.now_ms() + $6, false, $7::text[], $8::text[], $9, 0, false, dueline.now_ms()
+)
+ON CONFLICT (boot_id) DO UPDATE SET expires_ms = excluded.expires_ms, beat_ms = excluded.beat_ms;
 
 -- name: beat
 -- No row: the process was declared dead.
-UPDATE dueline.nodes SET beat = beat + 1, expires_ms = dueline.now_ms() + $2 WHERE boot_id = $1 RETURNING dueline.now_ms();
+UPDATE dueline.nodes
+SET beat = beat + 1, expires_ms = dueline.now_ms() + $2, busy = $3, beat_ms = dueline.now_ms()
+WHERE boot_id = $1
+RETURNING beat_ms, drain_asked;
+
+-- name: ask_drain
+-- The process hears of it with its next beat.
+UPDATE dueline.nodes SET drain_asked = true WHERE boot_id = $1 RETURNING boot_id;
 
 -- name: drain
 UPDATE dueline.nodes SET draining = true WHERE boot_id = $1;
@@ -19,6 +30,8 @@ DELETE FROM dueline.nodes WHERE boot_id = $1;
 DELETE FROM dueline.nodes WHERE boot_id = $1 AND expires_ms < dueline.now_ms() RETURNING boot_id;
 
 -- name: list
-SELECT boot_id, role, host, pid, version, beat, started_ms, expires_ms < dueline.now_ms() AS expired, draining
+SELECT
+    boot_id, role, host, pid, version, beat, started_ms, expires_ms < dueline.now_ms() AS expired, draining,
+    queues, labels, slots, busy, beat_ms
 FROM dueline.nodes
 ORDER BY boot_id;

@@ -3,20 +3,21 @@
 -- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
 INSERT INTO dueline.runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
-    token, attempt, lost, tags, parent_id, spec, attempts, overlap
+    token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms
 )
 SELECT
     r.id, r.job_id, r.version, r.tenant, r.kind,
     CASE WHEN r.due_ms > dueline.now_ms() + $1 THEN 'scheduled' ELSE 'ready' END,
     r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms, dueline.now_ms(),
-    r.token, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, '', r.overlap
+    r.token, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, '', r.overlap,
+    coalesce(r.lane, ''), r.expires_ms
 FROM unnest(
     $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::bigint[], $10::text[],
-    $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::text[], $18::uuid[],
-    $19::text[]
+    $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::text[], $18::text[],
+    $19::bigint[], $20::uuid[], $21::text[]
 ) AS r (
     id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, overlap,
-    parent_id, spec
+    lane, expires_ms, parent_id, spec
 )
 WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
 ON CONFLICT (id) DO NOTHING
@@ -24,8 +25,8 @@ RETURNING id;
 
 -- name: promote
 -- move: promote
--- Waiting runs whose time is near.
-UPDATE dueline.runs SET state = 'ready'
+-- Waiting runs whose time is near. Why one was put off is over with that.
+UPDATE dueline.runs SET state = 'ready', reason = NULL
 WHERE id = ANY(ARRAY(
     SELECT id FROM dueline.runs
     WHERE state IN ('scheduled', 'retrying') AND due_ms <= dueline.now_ms() + $1
@@ -41,17 +42,20 @@ SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying');
 
 -- name: claim
 -- move: claim
--- Ready runs in rank order, for a worker that is registered. A run of an exclusive job that is due needs the job's place; one that finds
--- it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the place when it starts, and a
+-- Ready runs of a lane in rank order, for a worker that is registered, unless the queue is paused. A run that came too late to be started
+-- is left to `expire`; one that was tried before was not too late. A run of an exclusive job that is due needs the job's place; one that
+-- finds it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the place when it starts, and a
 -- retried one has it already.
 WITH picked AS MATERIALIZED (
     SELECT id, job_id, version, token, exclusive, rank, overlap, exclusive AND due_ms <= dueline.now_ms() AS needs_place
     FROM dueline.runs
     WHERE
-        queue = $2 AND state = 'ready' AND due_ms <= dueline.now_ms() + $3
+        queue = $2 AND lane = $3 AND state = 'ready' AND due_ms <= dueline.now_ms() + $4
+        AND (expires_ms IS NULL OR expires_ms > dueline.now_ms() OR attempt > 0)
         AND EXISTS (SELECT FROM dueline.nodes WHERE boot_id = $1)
+        AND NOT EXISTS (SELECT FROM dueline.queue_pauses WHERE queue = $2)
     ORDER BY rank, id
-    LIMIT $4
+    LIMIT $5
     FOR UPDATE SKIP LOCKED
 ), placed AS (
     INSERT INTO dueline.places (job_id, run_id)
@@ -68,11 +72,12 @@ WITH picked AS MATERIALIZED (
             OR p.id IN (SELECT run_id FROM placed)
             OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id)
         )
-    RETURNING r.id, r.token, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.lost, r.spec
+    RETURNING
+        r.id, r.token, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.lost, r.spec, r.begun_ms, r.expires_ms
 )
 SELECT
     p.id, coalesce(c.token, p.token) AS token, p.job_id, p.version, c.tenant, c.kind, c.scheduled_ms, c.due_ms, c.claimed_ms,
-    c.attempt, c.lost, p.exclusive, c.spec,
+    c.attempt, c.lost, p.exclusive, c.spec, c.begun_ms, c.expires_ms,
     CASE WHEN c.id IS NULL THEN (
         SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held'
     ) END AS held,
@@ -82,7 +87,8 @@ LEFT JOIN claimed AS c ON c.id = p.id;
 
 -- name: claims_of
 -- What a worker holds.
-SELECT id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec
+SELECT
+    id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, begun_ms, expires_ms
 FROM dueline.runs
 WHERE state = 'running' AND worker = $1;
 
@@ -137,26 +143,49 @@ WITH given AS (
 )
 SELECT id, queue FROM given;
 
+-- name: postpone
+-- move: postpone
+-- Unstarted runs go back to wait for other due times, each for its reason; their rank moves with them. Otherwise as `release`.
+WITH given AS (
+    UPDATE dueline.runs AS r
+    SET
+        state = 'scheduled', token = r.token + 1, worker = NULL, claimed_ms = NULL, attempt = r.attempt - 1,
+        due_ms = p.due_ms, rank = r.rank + p.due_ms - r.due_ms, reason = p.reason
+    FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS p (id, token, due_ms, reason)
+    WHERE r.id = p.id AND r.token = p.token AND r.state = 'running'
+    RETURNING r.id, r.job_id, r.attempt
+), left_places AS (
+    DELETE FROM dueline.places AS p USING given AS g WHERE p.job_id = g.job_id AND p.run_id = g.id AND g.attempt = 0
+)
+SELECT id FROM given;
+
 -- name: finish
 -- move: finish
--- From the hot table to history, for those whose token matches. Whatever happens, a run has one end: the first.
+-- From the hot table to history, for those whose token matches. Whatever happens, a run has one end: the first. One that failed is a dead
+-- letter from here on.
 WITH ended AS (
     DELETE FROM dueline.runs AS r
     USING unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
         AS f (id, token, end_state, started_ms, finished_ms, record, why)
     WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
     RETURNING r.*, f.end_state, f.started_ms, f.finished_ms, f.record, f.why
+), kept AS (
+    INSERT INTO dueline.history (
+        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+    )
+    SELECT
+        id, job_id, version, tenant, kind, end_state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+        finished_ms, worker, attempt, lost, why, tags, parent_id, spec, attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
+    FROM ended
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, tenant, job_id, queue, state, reason, finished_ms
+), letters AS (
+    INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
+    SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
+    ON CONFLICT (run_id) DO NOTHING
 )
-INSERT INTO dueline.history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    id, job_id, version, tenant, kind, end_state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, why, tags, parent_id, spec, attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
-FROM ended
-ON CONFLICT (id) DO NOTHING
-RETURNING id, job_id;
+SELECT id, job_id FROM kept;
 
 -- name: lock_places
 -- First of three steps when runs end: nobody can hold a run for these places any more, nor have one. Locked in order, as those do who
@@ -191,6 +220,7 @@ DELETE FROM dueline.places WHERE job_id = ANY($1::uuid[]);
 UPDATE dueline.runs AS r
 SET
     state = 'retrying', token = r.token + 1, worker = NULL, claimed_ms = NULL, due_ms = f.due_ms, rank = r.rank + f.due_ms - r.due_ms,
+    begun_ms = coalesce(r.begun_ms, r.claimed_ms),
     attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || f.record
 FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS f (id, token, due_ms, record)
 WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
@@ -285,6 +315,7 @@ LIMIT $2;
 -- name: reclaim
 -- move: reclaim
 -- Take runs from owners that are gone, or that held them past the timeout and the grace; both are checked again here.
+-- One that ends as failed is a dead letter from here on.
 WITH wanted AS MATERIALIZED (
     SELECT w.*
     FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[])
@@ -298,6 +329,7 @@ WITH wanted AS MATERIALIZED (
     SET
         state = w.next_state, token = r.token + 1, worker = NULL, claimed_ms = NULL, lost = r.lost + w.lost,
         due_ms = coalesce(w.due_ms, r.due_ms), rank = r.rank + coalesce(w.due_ms, r.due_ms) - r.due_ms,
+        begun_ms = coalesce(r.begun_ms, r.claimed_ms),
         attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || w.record
     FROM wanted AS w
     WHERE r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.next_state IN ('ready', 'retrying')
@@ -318,18 +350,31 @@ WITH wanted AS MATERIALIZED (
         attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
     FROM dead
     ON CONFLICT (id) DO NOTHING
+    RETURNING id, tenant, job_id, queue, state, reason, finished_ms
+), letters AS (
+    INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
+    SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
+    ON CONFLICT (run_id) DO NOTHING
 )
 SELECT id, NULL AS ended_job_id, NULL AS ended_ms, queue FROM back
 UNION ALL
 SELECT id, job_id, dueline.now_ms(), queue FROM dead;
 
 -- name: queues
--- Queues that hold ready runs: a walk over the index that looks at one entry a queue.
-WITH RECURSIVE found (queue) AS (
-    (SELECT queue FROM dueline.runs WHERE state = 'ready' ORDER BY queue LIMIT 1)
+-- Queues that hold ready runs, each with each of its lanes: a walk over the index that looks at one entry a lane. Paused ones are left out.
+WITH RECURSIVE found (queue, lane) AS (
+    (SELECT queue, lane FROM dueline.runs WHERE state = 'ready' ORDER BY queue, lane LIMIT 1)
     UNION ALL
-    SELECT (SELECT r.queue FROM dueline.runs AS r WHERE r.state = 'ready' AND r.queue > f.queue ORDER BY r.queue LIMIT 1)
+    SELECT n.queue, n.lane
     FROM found AS f
-    WHERE f.queue IS NOT NULL
+    CROSS JOIN LATERAL (
+        SELECT r.queue, r.lane
+        FROM dueline.runs AS r
+        WHERE r.state = 'ready' AND (r.queue, r.lane) > (f.queue, f.lane)
+        ORDER BY r.queue, r.lane
+        LIMIT 1
+    ) AS n
 )
-SELECT queue FROM found WHERE queue IS NOT NULL;
+SELECT f.queue, f.lane
+FROM found AS f
+WHERE NOT EXISTS (SELECT FROM dueline.queue_pauses AS p WHERE p.queue = f.queue);

@@ -64,3 +64,34 @@ CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0)
 WHERE r.state IN ('scheduled', 'ready', 'held') AND r.attempt = 0
 ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;
+
+-- name: cancel_found
+-- First step of cancelling: a tenant's runs as they stand, and whether each is being executed; null where it has ended.
+SELECT r.id, r.job_id, r.state = 'running' AND r.due_ms <= now_ms() AS executing
+FROM json_each(?2) AS j
+CROSS JOIN runs AS r ON r.id = unhex(j.value)
+WHERE r.tenant = ?1
+UNION ALL
+SELECT h.id, h.job_id, NULL
+FROM json_each(?2) AS j
+CROSS JOIN history AS h ON h.id = unhex(j.value)
+WHERE h.tenant = ?1;
+
+-- name: expire
+-- move: expire
+-- The record of runs that could not be started in time; `runs.end` and `runs.leave_places` follow.
+INSERT INTO history (
+    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+)
+SELECT
+    r.id, r.job_id, r.version, r.tenant, r.kind, 'expired', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
+    NULL, NULL, now_ms(), NULL, r.attempt, r.lost, 'expired', r.tags, r.parent_id, r.spec, r.attempts
+FROM runs AS r INDEXED BY runs_expiring
+WHERE
+    r.expires_ms IS NOT NULL AND r.attempt = 0 AND r.state IN ('scheduled', 'ready', 'held', 'retrying')
+    AND r.expires_ms <= now_ms()
+ORDER BY r.expires_ms
+LIMIT ?1
+ON CONFLICT (id) DO NOTHING
+RETURNING id, job_id;

@@ -1,12 +1,20 @@
 -- name: register
 -- Asked again by a process that did not hear the answer, it only renews the lease.
-INSERT INTO nodes (boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining)
-VALUES (?1, ?2, ?3, ?4, ?5, 0, now_ms(), now_ms() + ?6, 0)
-ON CONFLICT (boot_id) DO UPDATE SET expires_ms = excluded.expires_ms;
+INSERT INTO nodes (
+    boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining, queues, labels, slots, busy, drain_asked, beat_ms
+)
+VALUES (?1, ?2, ?3, ?4, ?5, 0, now_ms(), now_ms() + ?6, 0, ?7, ?8, ?9, 0, 0, now_ms())
+ON CONFLICT (boot_id) DO UPDATE SET expires_ms = excluded.expires_ms, beat_ms = excluded.beat_ms;
 
 -- name: beat
 -- No row: the process was declared dead.
-UPDATE nodes SET beat = beat + 1, expires_ms = now_ms() + ?2 WHERE boot_id = ?1 RETURNING now_ms();
+UPDATE nodes SET beat = beat + 1, expires_ms = now_ms() + ?2, busy = ?3, beat_ms = now_ms()
+WHERE boot_id = ?1
+RETURNING beat_ms, drain_asked;
+
+-- name: ask_drain
+-- The process hears so with its next beat. No row: there is no such process.
+UPDATE nodes SET drain_asked = 1 WHERE boot_id = ?1 RETURNING boot_id;
 
 -- name: drain
 UPDATE nodes SET draining = 1 WHERE boot_id = ?1;
@@ -23,6 +31,7 @@ DELETE FROM nodes WHERE boot_id = ?1 AND expires_ms < now_ms() RETURNING boot_id
 DELETE FROM nodes;
 
 -- name: list
-SELECT boot_id, role, host, pid, version, beat, started_ms, expires_ms < now_ms() AS expired, draining
+SELECT
+    boot_id, role, host, pid, version, beat, started_ms, expires_ms < now_ms() AS expired, draining, queues, labels, slots, busy, beat_ms
 FROM nodes
 ORDER BY boot_id;

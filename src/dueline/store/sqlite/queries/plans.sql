@@ -56,13 +56,13 @@ WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state = 'active';
 -- that exists, live or finished, stays as it is.
 INSERT INTO runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms,
-    created_ms, token, attempt, lost, tags, attempts, overlap
+    created_ms, token, attempt, lost, tags, attempts, overlap, lane, expires_ms
 )
 SELECT
     unhex(value ->> 0), unhex(value ->> 1), value ->> 2, value ->> 3, value ->> 4,
     CASE WHEN value ->> 12 > now_ms() + ?2 THEN 'scheduled' ELSE 'ready' END,
     value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, now_ms(),
-    value ->> 16, 0, 0, value ->> 13, '', value ->> 17
+    value ->> 16, 0, 0, value ->> 13, '', value ->> 17, value ->> 18, value ->> 19
 FROM jsonb_each(?1)
 WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.id = unhex(value ->> 0))
 ON CONFLICT (id) DO NOTHING;

@@ -3,13 +3,13 @@
 -- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
 INSERT INTO runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
-    token, attempt, lost, tags, parent_id, spec, attempts, overlap
+    token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms
 )
 SELECT
     unhex(value ->> 0), unhex(value ->> 1), value ->> 2, value ->> 3, value ->> 4,
     CASE WHEN value ->> 12 > now_ms() + ?2 THEN 'scheduled' ELSE 'ready' END,
     value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, now_ms(),
-    value ->> 16, 0, 0, value ->> 13, unhex(value ->> 14), value ->> 15, '', value ->> 17
+    value ->> 16, 0, 0, value ->> 13, unhex(value ->> 14), value ->> 15, '', value ->> 17, value ->> 18, value ->> 19
 FROM jsonb_each(?1)
 WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.id = unhex(value ->> 0))
 ON CONFLICT (id) DO NOTHING
@@ -17,8 +17,8 @@ RETURNING id, queue, state;
 
 -- name: promote
 -- move: promote
--- Waiting runs whose time is near.
-UPDATE runs SET state = 'ready'
+-- Waiting runs whose time is near. Why one was put off does not matter any more.
+UPDATE runs SET state = 'ready', reason = NULL
 WHERE id IN (
     SELECT id FROM runs
     WHERE state IN ('scheduled', 'retrying') AND due_ms <= now_ms() + ?1
@@ -39,10 +39,12 @@ FROM (
     SELECT id, job_id, exclusive, rank, due_ms
     FROM runs
     WHERE
-        queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
+        queue = ?2 AND lane = ?3 AND state = 'ready' AND due_ms <= now_ms() + ?4
+        AND (expires_ms IS NULL OR expires_ms > now_ms() OR attempt > 0)
         AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
+        AND NOT EXISTS (SELECT 1 FROM queue_pauses WHERE queue = ?2)
     ORDER BY rank, id
-    LIMIT ?4
+    LIMIT ?5
 ) AS p
 WHERE p.exclusive AND p.due_ms <= now_ms()
 ORDER BY p.rank, p.id
@@ -57,10 +59,12 @@ FROM (
     SELECT id, token, job_id, version, exclusive, due_ms, overlap
     FROM runs
     WHERE
-        queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
+        queue = ?2 AND lane = ?3 AND state = 'ready' AND due_ms <= now_ms() + ?4
+        AND (expires_ms IS NULL OR expires_ms > now_ms() OR attempt > 0)
         AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
+        AND NOT EXISTS (SELECT 1 FROM queue_pauses WHERE queue = ?2)
     ORDER BY rank, id
-    LIMIT ?4
+    LIMIT ?5
 ) AS p
 WHERE
     p.exclusive AND p.due_ms <= now_ms()
@@ -68,8 +72,9 @@ WHERE
 
 -- name: claim
 -- move: claim
--- Last step of a claim: ready runs in rank order, for a worker that is registered. A run of an exclusive job that is due needs the job's
--- place. One that is not due yet asks for the place when it starts, and a retried one has it already.
+-- Last step of a claim: ready runs of a lane in rank order, for a worker that is registered, unless the queue is paused. One that was
+-- never tried and has expired is left to `cancels.expire`. A run of an exclusive job that is due needs the job's place. One that is not
+-- due yet asks for the place when it starts, and a retried one has it already.
 UPDATE runs
 SET state = 'running', token = token + 1, worker = ?1, claimed_ms = now_ms(), attempt = attempt + 1
 WHERE
@@ -77,20 +82,24 @@ WHERE
         SELECT id
         FROM runs
         WHERE
-            queue = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
+            queue = ?2 AND lane = ?3 AND state = 'ready' AND due_ms <= now_ms() + ?4
+            AND (expires_ms IS NULL OR expires_ms > now_ms() OR attempt > 0)
             AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
+            AND NOT EXISTS (SELECT 1 FROM queue_pauses WHERE queue = ?2)
         ORDER BY rank, id
-        LIMIT ?4
+        LIMIT ?5
     )
     AND (
         NOT exclusive OR due_ms > now_ms()
         OR EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = runs.job_id AND o.run_id = runs.id)
     )
-RETURNING id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, rank;
+RETURNING id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, begun_ms,
+    expires_ms, rank;
 
 -- name: claims_of
 -- What a worker holds.
-SELECT id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec
+SELECT id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, begun_ms,
+    expires_ms
 FROM runs
 WHERE state = 'running' AND worker = ?1;
 
@@ -181,17 +190,30 @@ RETURNING queue;
 
 -- name: retry
 -- move: retry
--- Attempts that ended, of runs that will be tried again. The place of an exclusive job is kept: its run has not ended.
+-- Attempts that ended, of runs that will be tried again. When the first of them was claimed is kept. The place of an exclusive job is kept: its run has not ended.
 UPDATE runs
 SET
     state = 'retrying', token = runs.token + 1, worker = NULL, claimed_ms = NULL, due_ms = f.due_ms,
-    rank = runs.rank + f.due_ms - runs.due_ms,
+    rank = runs.rank + f.due_ms - runs.due_ms, begun_ms = coalesce(runs.begun_ms, runs.claimed_ms),
     attempts = runs.attempts || CASE runs.attempts WHEN '' THEN '' ELSE ',' END || f.record
 FROM (
     SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token, value ->> 2 AS due_ms, value -> 3 AS record FROM jsonb_each(?1)
 ) AS f
 WHERE runs.id = f.run_id AND runs.token = f.token AND runs.state = 'running'
 RETURNING id;
+
+-- name: postpone
+-- move: postpone
+-- Claimed runs that are put off, as if they had never been claimed, but for the token. `vacate` follows for those that were never tried.
+UPDATE runs
+SET
+    state = 'scheduled', token = runs.token + 1, worker = NULL, claimed_ms = NULL, attempt = runs.attempt - 1, reason = p.reason,
+    due_ms = p.due_ms, rank = runs.rank + p.due_ms - runs.due_ms
+FROM (
+    SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token, value ->> 2 AS due_ms, value ->> 3 AS reason FROM jsonb_each(?1)
+) AS p
+WHERE runs.id = p.run_id AND runs.token = p.token AND runs.state = 'running'
+RETURNING id, job_id, attempt;
 
 -- name: hold_blocked
 -- move: hold
@@ -266,6 +288,7 @@ UPDATE runs
 SET
     state = w.next_state, token = runs.token + 1, worker = NULL, claimed_ms = NULL, lost = runs.lost + w.lost,
     due_ms = coalesce(w.due_ms, runs.due_ms), rank = runs.rank + coalesce(w.due_ms, runs.due_ms) - runs.due_ms,
+    begun_ms = coalesce(runs.begun_ms, runs.claimed_ms),
     attempts = runs.attempts || CASE runs.attempts WHEN '' THEN '' ELSE ',' END || w.record
 FROM (
     SELECT
@@ -304,12 +327,22 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;
 
 -- name: queues
--- Queues that hold ready runs: a walk over the index that looks at one entry a queue.
-WITH RECURSIVE found (queue) AS (
+-- Queues that hold ready runs and are not paused, each with each of its lanes: a walk over the index that looks at one entry a pair.
+WITH RECURSIVE
+found (queue) AS (
     SELECT min(queue) FROM runs WHERE state = 'ready'
     UNION ALL
     SELECT (SELECT min(r.queue) FROM runs AS r WHERE r.state = 'ready' AND r.queue > f.queue)
     FROM found AS f
     WHERE f.queue IS NOT NULL
+),
+pairs (queue, lane) AS (
+    SELECT f.queue, (SELECT min(r.lane) FROM runs AS r WHERE r.state = 'ready' AND r.queue = f.queue)
+    FROM found AS f
+    WHERE f.queue IS NOT NULL AND NOT EXISTS (SELECT 1 FROM queue_pauses AS q WHERE q.queue = f.queue)
+    UNION ALL
+    SELECT p.queue, (SELECT min(r.lane) FROM runs AS r WHERE r.state = 'ready' AND r.queue = p.queue AND r.lane > p.lane)
+    FROM pairs AS p
+    WHERE p.lane IS NOT NULL
 )
-SELECT queue FROM found WHERE queue IS NOT NULL;
+SELECT queue, lane FROM pairs WHERE lane IS NOT NULL;

@@ -1,0 +1,145 @@
+"""Dead letters: failed runs that nobody has dealt with. They are looked at, tried again as new runs, or put aside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from dueline.domain import limits
+from dueline.domain.errors import Conflict, NotFound
+from dueline.domain.ids import JobId, RunId, run_text
+from dueline.domain.job import Execution, JobVersion
+from dueline.domain.recovery import Pace
+from dueline.domain.redriving import RedriveVersion, redriven_id, redriven_run
+from dueline.runtime.clock import StoreTime
+from dueline.store.protocol import DeadLetterStore, JobStore, ReadStore
+from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
+
+_spec = msgspec.json.Decoder(Execution)
+
+
+class DeadLettersStore(DeadLetterStore, JobStore, ReadStore, Protocol):
+    """What dead letters need of the store."""
+
+
+class RedriveAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """How to try again. The same `key` makes the same runs, however often it is asked; `rate` is runs a second."""
+
+    key: str
+    version: RedriveVersion = RedriveVersion.PINNED
+    rate: float = limits.REDRIVE_RATE_DEFAULT
+    dry_run: bool = False
+
+
+class RedriveAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a redrive of many did, or would do; `left` of the dead letters that match are for the next call."""
+
+    matched: int
+    redriven: tuple[RunId, ...]
+    """The dead letters that were tried again, in this call or by the same wish before."""
+    left: int
+
+
+class DeadLetters:
+    def __init__(self, store: DeadLettersStore, time: Callable[[], StoreTime]) -> None:
+        self._store = store
+        self._time = time
+
+    async def page(self, match: DeadLetterFilter, *, before: RunId | None, limit: int) -> list[DeadLetter]:
+        return await self._store.dead_letters(match, before=before, limit=limit)
+
+    async def count(self, match: DeadLetterFilter) -> int:
+        return await self._store.dead_letter_count(match)
+
+    async def get(self, tenant: str, run_id: RunId) -> DeadLetter:
+        letter = await self._store.dead_letter(tenant, run_id)
+        if letter is None:
+            raise NotFound("dead letter", run_text(run_id))
+        return letter
+
+    async def execution_of(self, letter: DeadLetter) -> Execution:
+        """What a dead letter executed: the payload to look at, or to correct."""
+        _, execution = (await self._executions([letter], RedriveVersion.PINNED))[letter.run.id]
+        return execution
+
+    async def redrive(
+        self, tenant: str, run_id: RunId, asked: RedriveAsked, *, edited: Execution | None = None
+    ) -> RunId:
+        """Try one again, with another execution where it was corrected; answers the new run."""
+        new_id = redriven_id(run_id, asked.key)
+        letter = await self._store.dead_letter(tenant, run_id)
+        if letter is not None:
+            version, execution = (await self._executions([letter], asked.version))[run_id]
+            run = redriven_run(
+                letter.run,
+                version,
+                edited or execution,
+                key=asked.key,
+                due_ms=self._time().now_ms(),
+                edited=edited is not None,
+            )
+            if await self._store.redrive(tenant, [Redrive(run_id, run)]):
+                return new_id
+        # Somebody dealt with it: by this very wish, or otherwise.
+        if not await self._was_redriven(tenant, run_id, new_id):
+            raise NotFound("dead letter", run_text(run_id))
+        return new_id
+
+    async def redrive_many(self, match: DeadLetterFilter, asked: RedriveAsked) -> RedriveAnswer:
+        """Try again all that match, as many as one call takes."""
+        matched = await self._store.dead_letter_count(match)
+        letters = await self._store.dead_letters(match, before=None, limit=limits.REDRIVE_BATCH)
+        run_ids = tuple(letter.run.id for letter in letters)
+        if asked.dry_run or not letters:
+            return RedriveAnswer(matched=matched, redriven=run_ids, left=matched - len(letters))
+        executions = await self._executions(letters, asked.version)
+        now_ms, pace = self._time().now_ms(), Pace(asked.rate)
+        redrives = []
+        for letter in letters:
+            version, execution = executions[letter.run.id]
+            run = redriven_run(letter.run, version, execution, key=asked.key, due_ms=pace.next_ms(now_ms), edited=False)
+            redrives.append(Redrive(letter.run.id, run))
+        done = await self._store.redrive(match.tenant, redrives)
+        return RedriveAnswer(
+            matched=matched,
+            redriven=tuple(run_id for run_id in run_ids if run_id in done),
+            left=max(matched - len(letters), 0),
+        )
+
+    async def purge(self, match: DeadLetterFilter) -> int:
+        """Put aside all that match, as many as one call takes; their runs stay in the history."""
+        letters = await self._store.dead_letters(match, before=None, limit=limits.REDRIVE_BATCH)
+        return await self._store.purge(match.tenant, [letter.run.id for letter in letters]) if letters else 0
+
+    async def _was_redriven(self, tenant: str, run_id: RunId, new_id: RunId) -> bool:
+        run = await self._store.run(tenant, new_id)
+        return run is not None and run.parent_id == run_id
+
+    async def _executions(
+        self, letters: Sequence[DeadLetter], choice: RedriveVersion
+    ) -> dict[RunId, tuple[JobVersion | None, Execution]]:
+        """What each is to execute, and the version of its job that says so."""
+        keys: set[tuple[JobId, int]] = set()
+        latest: dict[JobId, int] = {}
+        for letter in letters:
+            job_id, version = letter.run.job_id, letter.run.version
+            if job_id is None or version is None:
+                continue
+            if choice is RedriveVersion.LATEST and job_id not in latest:
+                job = await self._store.job(letter.run.tenant, job_id)
+                latest[job_id] = version if job is None else job.version
+            keys.add((job_id, latest.get(job_id, version)))
+        versions = {(one.job_id, one.version): one for one in await self._store.job_versions(keys)} if keys else {}
+        found: dict[RunId, tuple[JobVersion | None, Execution]] = {}
+        for letter in letters:
+            run = letter.run
+            if letter.spec is not None:
+                found[run.id] = (None, _spec.decode(letter.spec))
+            elif run.job_id is not None and run.version is not None:
+                pinned = versions[run.job_id, latest.get(run.job_id, run.version)]
+                found[run.id] = (pinned, pinned.definition.execution)
+            else:
+                raise Conflict(f"{run_text(run.id)} says nothing of what it executed")
+        return found

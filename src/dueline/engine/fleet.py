@@ -1,0 +1,44 @@
+"""The processes of this Dueline, and the queues that they serve: seen, paused, drained."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from dueline.domain.errors import NotFound
+from dueline.domain.ids import BootId
+from dueline.store.protocol import MemberStore, RunStore
+from dueline.store.shapes import Node, QueueState
+
+
+class FleetStore(MemberStore, RunStore, Protocol):
+    """What the fleet needs of the store."""
+
+
+class Fleet:
+    def __init__(self, store: FleetStore) -> None:
+        self._store = store
+
+    async def nodes(self) -> list[Node]:
+        return await self._store.nodes()
+
+    async def node(self, boot_id: BootId) -> Node:
+        for node in await self._store.nodes():
+            if node.boot_id == boot_id:
+                return node
+        raise NotFound("process", boot_id)
+
+    async def drain(self, boot_id: BootId) -> Node:
+        """Ask a process to end in order: it gives back what it has not started and ends what it has."""
+        if not await self._store.ask_drain(boot_id):
+            raise NotFound("process", boot_id)
+        return await self.node(boot_id)
+
+    async def queues(self) -> list[QueueState]:
+        return await self._store.queue_states()
+
+    async def pause_queue(self, queue: str, *, note: str | None) -> None:
+        await self._store.pause_queue(queue, note=note)
+
+    async def resume_queue(self, queue: str) -> None:
+        if not await self._store.resume_queue(queue):
+            raise NotFound("paused queue", queue)

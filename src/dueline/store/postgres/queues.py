@@ -1,0 +1,25 @@
+"""Queues on PostgreSQL: what they hold, and whether they give it."""
+
+from __future__ import annotations
+
+from dueline.store.postgres.part import Part, queries
+from dueline.store.shapes import QueueState
+
+_SQL = queries("queues")
+_RUNS = queries("runs")
+
+
+class QueuePart(Part):
+    async def queues(self) -> list[tuple[str, str]]:
+        return [(row[0], row[1]) for row in await self._database.fetch(_RUNS["queues"])]
+
+    async def queue_states(self) -> list[QueueState]:
+        return [QueueState(**row) for row in await self._database.fetch(_SQL["states"])]
+
+    async def pause_queue(self, queue: str, *, note: str | None) -> None:
+        await self._database.fetch(_SQL["pause"], queue, note)
+
+    async def resume_queue(self, queue: str) -> bool:
+        rows = await self._database.fetch(_SQL["resume"], queue)
+        self._notices.announce(f"ready/{queue}")
+        return bool(rows)

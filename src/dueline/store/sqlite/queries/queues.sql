@@ -1,0 +1,23 @@
+-- name: states
+-- Every queue that has live runs or is paused. It counts them all: it is for people.
+SELECT
+    l.queue, count(*) FILTER (WHERE l.state = 'ready') AS ready, count(*) FILTER (WHERE l.state = 'running') AS running,
+    count(*) FILTER (WHERE l.state = 'held') AS held, count(*) FILTER (WHERE l.state IN ('scheduled', 'retrying')) AS waiting,
+    min(l.due_ms) FILTER (WHERE l.state = 'ready') AS oldest_ms, p.queue IS NOT NULL AS paused, p.note
+FROM (
+    SELECT queue, state, due_ms FROM runs
+    UNION ALL
+    SELECT queue, NULL, NULL FROM queue_pauses
+) AS l
+LEFT JOIN queue_pauses AS p ON p.queue = l.queue
+GROUP BY l.queue
+ORDER BY l.queue;
+
+-- name: pause
+-- A queue that is paused already gets another note.
+INSERT INTO queue_pauses (queue, note, since_ms) VALUES (?1, ?2, now_ms())
+ON CONFLICT (queue) DO UPDATE SET note = excluded.note;
+
+-- name: resume
+-- No row: it was not paused.
+DELETE FROM queue_pauses WHERE queue = ?1 RETURNING queue;
