@@ -151,3 +151,10 @@ def test_a_run_is_poison_when_it_has_cost_so_many_workers(max_lost: int, lost: i
 
 def test_three_workers_are_the_default() -> None:
     assert RetryPolicy().max_lost == 3
+
+
+@given(policies, chances, st.integers(0, 2 * limits.RETRY_CAP_MS_MAX))
+def test_a_task_that_names_its_time_gets_it(policy: RetryPolicy, chance: float, after_ms: int) -> None:
+    outcome = Outcome(kind=OutcomeKind.ERRORED, retry_after_ms=after_ms)
+    assert decide(policy, outcome, attempts=1, chance=chance) == min(after_ms, limits.RETRY_CAP_MS_MAX)
+    assert decide(policy, outcome, attempts=policy.max_attempts, chance=chance) is None

@@ -34,6 +34,9 @@ def decide(policy: RetryPolicy, outcome: Outcome, *, attempts: int, chance: floa
     """
     if not is_retryable(outcome) or attempts >= policy.max_attempts:
         return None
+    if outcome.kind is OutcomeKind.ERRORED and outcome.retry_after_ms is not None:
+        # A task named its time itself. A target's Retry-After comes with a status, and is a least.
+        return min(outcome.retry_after_ms, limits.RETRY_CAP_MS_MAX)
     ceiling_ms = policy.base_ms
     if policy.backoff is Backoff.EXPONENTIAL:
         ceiling_ms = min(policy.cap_ms, policy.base_ms << min(attempts - 1, 40))
