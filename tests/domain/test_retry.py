@@ -44,13 +44,13 @@ NOT_RETRIED = [
 
 @pytest.mark.parametrize("outcome", RETRIED, ids=str)
 def test_what_may_pass_is_retried(outcome: Outcome) -> None:
-    assert is_retryable(outcome)
+    assert is_retryable(RetryPolicy(), outcome)
     assert decide(RetryPolicy(), outcome, attempts=1, chance=0.5) is not None
 
 
 @pytest.mark.parametrize("outcome", NOT_RETRIED, ids=str)
 def test_what_would_be_the_same_again_is_not_retried(outcome: Outcome) -> None:
-    assert not is_retryable(outcome)
+    assert not is_retryable(RetryPolicy(), outcome)
     assert decide(RetryPolicy(), outcome, attempts=1, chance=0.5) is None
 
 

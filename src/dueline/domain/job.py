@@ -15,11 +15,14 @@ from dueline.domain.planning import Misfire, Position
 from dueline.domain.retry import RetryPolicy
 from dueline.domain.schedule import Schedule
 from dueline.domain.states import JobState
+from dueline.domain.statuses import Statuses
 
 DEFAULT_TENANT = "default"
 DEFAULT_QUEUE = "default"
 DEFAULT_PRIORITY = 5
 PRIORITIES = range(10)
+KEPT_BY_DEFAULT = ("content-type", "location", "retry-after")
+"""Response headers that are kept unless a target names others: what an HTTP client knows without looking at every line."""
 
 
 class Delivery(StrEnum):
@@ -27,13 +30,32 @@ class Delivery(StrEnum):
     AT_MOST_ONCE = "at_most_once"
 
 
+class Tls(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whom to trust: the system's authorities, or `ca` (certificates as PEM) in their place."""
+
+    verify: bool = True
+    ca: str | None = None
+
+
 class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_defaults=True):
-    """An HTTP call. The body is sent as it stands: text as text, anything else as JSON."""
+    """An HTTP call. The body is sent as it stands: text as text, bytes as bytes, anything else as JSON.
+
+    URL, headers and bodies other than bytes may be templates. None and empty mean the default of whoever makes the call.
+    """
 
     url: str
     method: str = "POST"
     headers: dict[str, str] = {}
     body: Any = None
+    body_bytes: bytes | None = None
+    connect_timeout_ms: int | None = None
+    expected_status: Statuses = ()
+    """The statuses that are a success; empty: 2xx."""
+    keep_headers: tuple[str, ...] | None = None
+    """Names of response headers to keep, in lower case; None: `KEPT_BY_DEFAULT`."""
+    tls: Tls | None = None
+    sign: bool = True
+    """Whether calls are signed, where the tenant has a secret."""
 
 
 class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_defaults=True):
@@ -52,6 +74,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     target: Target
     retry: RetryPolicy = RetryPolicy()
     timeout_ms: int = limits.TIMEOUT_MS_DEFAULT
+    run_timeout_ms: int | None = None
+    """The time for the whole run, from its first start on."""
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     expires_after_ms: int | None = None
     """How long after it is due a run may start; later it is expired. None: however late."""

@@ -20,6 +20,15 @@ URL_LETTERS_MAX = 4096
 HEADERS_MAX = 64
 HEADER_LETTERS_MAX = 8192
 METHOD_LETTERS_MAX = 32
+STATUSES_MAX = 32
+"""Codes and ranges in one list: there are five hundred codes, and whoever means many of them means a range."""
+KEEP_HEADERS_MAX = 16
+"""Response headers that a job may ask to keep: they are stored with every attempt."""
+CA_LETTERS_MAX = 16 * 1024
+"""A target's own certificate authorities: eight certificates or so. They are stored with the job and read with it."""
+SECRET_BYTES_MIN = 24
+SECRET_BYTES_MAX = 64
+"""A signing key, as Standard Webhooks bounds it."""
 JSON_DEPTH_MAX = 64
 """Levels of lists and objects in a payload. Every encoder and decoder on its way, the target's included, must bear it."""
 WHEN_LETTERS_MAX = 256
@@ -99,6 +108,12 @@ RECOVERY_JOBS_SHOWN = 100
 TIMEOUT_MS_DEFAULT = 30_000
 TIMEOUT_MS_MIN = 100
 TIMEOUT_MS_MAX = 24 * 3_600_000
+RUN_TIMEOUT_MS_MAX = 30 * 86_400_000
+"""A whole run, with all its attempts and the waits between them."""
+CONNECT_TIMEOUT_MS_DEFAULT = 10_000
+CONNECT_TIMEOUT_MS_MIN = 100
+CONNECT_TIMEOUT_MS_MAX = 300_000
+"""Longer than any kernel goes on trying to connect."""
 TIMEOUT_GRACE_MS = 10_000
 """What a worker gets beyond an attempt's timeout to report it, before the sweeper ends the attempt in its place."""
 ATTEMPTS_MAX = 100
@@ -118,11 +133,29 @@ CHECKPOINT_BYTES_MAX = 64 * 1024
 RETRY_AFTER_MS_MAX = 3_600_000
 """The longest wait a target may impose by Retry-After."""
 RETRY_CAP_MS_MAX = 7 * 86_400_000
+RETRY_ELAPSED_MS_MAX = 30 * 86_400_000
 RESPONSE_KEPT_BYTES = 64 * 1024
 """What is stored of a response: enough to see why a target said no, little enough to keep with every run."""
 RESPONSE_READ_BYTES = 1024 * 1024
 """Where reading stops. Up to here a longer body is read to its end, so that its connection can be used again."""
+RESPONSE_HEADERS_READ_MAX = 128
+"""Lines of a response that are looked through for headers to keep: the last ones, where there are more."""
+RESPONSE_HEADER_LETTERS_MAX = 2_048
+"""What is kept of one header: a long URL."""
 ERROR_LETTERS_MAX = 2_000
+SECRET_OVERLAP_MS = 24 * 3_600_000
+"""How long calls are signed with the previous secret too: a day to bring the new one to every receiver."""
+SECRETS_FRESH_S = 5.0
+"""How old a signing secret in a worker's memory may be: a rotation is everywhere within this time."""
+SECRETS_KEPT = 10_000
+CIRCUITS_MAX = 10_000
+"""Targets whose failures a worker counts, at about 1 KB each; healthy ones cost nothing."""
+HOST_SHARE = 0.5
+"""The share of a worker's slots that one host gets without having earned more: one that hangs leaves the others the rest."""
+HOST_PACE_MIN = 10.0
+"""Calls a second that a host is expected to bear at least, when runs are put off because it is busy."""
+HOST_WAIT_S_MAX = 300.0
+"""The longest time that a run is put off at once for a busy host."""
 
 # Leases.
 BEAT_S = 2.0

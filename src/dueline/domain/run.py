@@ -46,6 +46,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str | None = None
     result: str | None = None
     retry_after_ms: int | None = None
+    headers: dict[str, str] = {}
+    """Those of the answer that were to be kept; names are in lower case."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -42,10 +42,12 @@ class HeldReason(StrEnum):
     OVERLAP = "overlap"
     CIRCUIT = "circuit_open"
     """Its target fails so often that it is left alone for a while."""
+    HOST_BUSY = "host_busy"
+    """So many calls to its host are under way that others would go short."""
 
 
 class EndReason(StrEnum):
-    """Why a run ended without a verdict of its own target."""
+    """Why a run ended, where its last outcome does not say it."""
 
     OVERLAP = "overlap"
     MISFIRE = "misfire"
@@ -59,6 +61,10 @@ class EndReason(StrEnum):
     POISON = "poison"
     EXPIRED = "expired"
     """It could not be started in time."""
+    RUN_TIMEOUT = "run_timeout"
+    """The time for the whole run, with all its attempts, was over."""
+    GONE = "gone"
+    """The target says that it is gone for good (410), so its job is to be paused."""
 
 
 TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED, RunState.EXPIRED})

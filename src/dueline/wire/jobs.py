@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -49,6 +49,7 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     region: str = ""
     retry: RetryForm = DEFAULT_RETRY
     timeout: str = TIMEOUT_DEFAULT
+    run_timeout: str | None = None
     overlap: Overlap = Overlap.SKIP
     misfire: MisfireForm = DEFAULT_MISFIRE
     delivery: Delivery = Delivery.AT_LEAST_ONCE
@@ -66,6 +67,7 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     region: str | UnsetType | None = UNSET
     retry: dict[str, Any] | UnsetType | None = UNSET
     timeout: str | UnsetType | None = UNSET
+    run_timeout: str | UnsetType | None = UNSET
     overlap: Overlap | UnsetType | None = UNSET
     misfire: dict[str, Any] | UnsetType | None = UNSET
     delivery: Delivery | UnsetType | None = UNSET
@@ -85,6 +87,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     region: str
     retry: RetryForm
     timeout: str
+    run_timeout: str | None
     overlap: Overlap
     misfire: MisfireForm
     delivery: Delivery
@@ -132,9 +135,7 @@ def to_definition(
         now_ms=now_ms,
         current=None if current is None else current.schedule,
     )
-    execution = to_execution(
-        asked.target, asked.retry, asked.timeout, asked.delivery, problems, payload_bytes_max=payload_bytes_max
-    )
+    execution = to_execution(asked, problems, payload_bytes_max=payload_bytes_max)
     misfire = to_misfire(asked.misfire, problems)
     problems.raise_any()
     return Definition(
@@ -150,26 +151,37 @@ def to_definition(
     )
 
 
+class ExecutionForm(Protocol):
+    """What a job and an ad-hoc run both say about how to carry it out."""
+
+    @property
+    def target(self) -> TargetForm | UnsetType: ...
+    @property
+    def retry(self) -> RetryForm: ...
+    @property
+    def timeout(self) -> str: ...
+    @property
+    def run_timeout(self) -> str | None: ...
+    @property
+    def delivery(self) -> Delivery: ...
+
+
 def to_execution(
-    target: TargetForm | UnsetType,
-    retry: RetryForm,
-    timeout: str,
-    delivery: Delivery,
-    problems: Problems,
-    *,
-    payload_bytes_max: int,
+    asked: ExecutionForm, problems: Problems, *, payload_bytes_max: int, has_job: bool = True
 ) -> Execution:
     """How a run is carried out: the part that jobs and ad-hoc runs share."""
     timeout_ms = limits.TIMEOUT_MS_DEFAULT
-    if timeout is not TIMEOUT_DEFAULT:
-        timeout_ms = read_duration(
-            timeout, "timeout", problems, least_ms=limits.TIMEOUT_MS_MIN, most_ms=limits.TIMEOUT_MS_MAX
-        )
+    if asked.timeout is not TIMEOUT_DEFAULT:
+        timeout_ms = _read_timeout(asked.timeout, "timeout", problems, most_ms=limits.TIMEOUT_MS_MAX)
+    run_timeout_ms = None
+    if asked.run_timeout is not None:
+        run_timeout_ms = _read_timeout(asked.run_timeout, "run_timeout", problems, most_ms=limits.RUN_TIMEOUT_MS_MAX)
     return Execution(
-        target=to_target(target, problems, payload_bytes_max=payload_bytes_max),
-        retry=to_retry(retry, problems),
+        target=to_target(asked.target, problems, payload_bytes_max=payload_bytes_max, has_job=has_job),
+        retry=to_retry(asked.retry, problems),
         timeout_ms=timeout_ms,
-        delivery=delivery,
+        run_timeout_ms=run_timeout_ms,
+        delivery=asked.delivery,
     )
 
 
@@ -195,6 +207,7 @@ def job_view(job: Job) -> JobView:
         region=definition.region,
         retry=retry_form(execution.retry),
         timeout=format_duration(execution.timeout_ms),
+        run_timeout=_run_timeout(execution),
         overlap=definition.overlap,
         misfire=misfire_form(definition.misfire),
         delivery=execution.delivery,
@@ -214,6 +227,14 @@ def next_due_at(job: Job) -> str | None:
     return None if next_ms is None else format_instant(next_ms)
 
 
+def _read_timeout(text: str, field: str, problems: Problems, *, most_ms: int) -> int:
+    return read_duration(text, field, problems, least_ms=limits.TIMEOUT_MS_MIN, most_ms=most_ms)
+
+
+def _run_timeout(execution: Execution) -> str | None:
+    return None if execution.run_timeout_ms is None else format_duration(execution.run_timeout_ms)
+
+
 def _writable(definition: Definition) -> Any:
     execution = definition.execution
     return msgspec.to_builtins(
@@ -226,6 +247,7 @@ def _writable(definition: Definition) -> Any:
             region=definition.region,
             retry=retry_form(execution.retry),
             timeout=format_duration(execution.timeout_ms),
+            run_timeout=_run_timeout(execution),
             overlap=definition.overlap,
             misfire=misfire_form(definition.misfire),
             delivery=execution.delivery,

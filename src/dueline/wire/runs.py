@@ -27,6 +27,7 @@ class AdhocInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     region: str = ""
     retry: RetryForm = DEFAULT_RETRY
     timeout: str = TIMEOUT_DEFAULT
+    run_timeout: str | None = None
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     tags: list[str] = []
     due_at: str | None = None
@@ -62,10 +63,12 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None
     error: str | None
     result: str | None
+    headers: dict[str, str]
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run, live or finished. `result` and `error` are those of the last attempt; `reason` says why it is held or was ended."""
+    """A run, live or finished. `status`, `result`, `headers` and `error` are those of the last attempt; `reason` says why it is held or was
+    ended."""
 
     id: str
     job_id: str | None
@@ -86,7 +89,9 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     lost: int
     worker: str | None
     reason: str | None
+    status: int | None
     result: str | None
+    headers: dict[str, str]
     error: str | None
     parent_run_id: str | None
     attempts: list[AttemptView]
@@ -119,9 +124,7 @@ def to_spec(
     if due_ms is not None and due_ms < now_ms - limits.AT_PAST_MS_MAX:
         problems.add("due_at", "lies more than a minute in the past; without it the run is due at once")
     return AdhocSpec(
-        execution=to_execution(
-            asked.target, asked.retry, asked.timeout, asked.delivery, problems, payload_bytes_max=payload_bytes_max
-        ),
+        execution=to_execution(asked, problems, payload_bytes_max=payload_bytes_max, has_job=False),
         queue=asked.queue,
         priority=asked.priority,
         region=asked.region,
@@ -152,7 +155,9 @@ def run_view(run: Run) -> RunView:
         lost=run.lost,
         worker=run.worker,
         reason=run.reason,
+        status=last.status if last else None,
         result=last.result if last else None,
+        headers=last.headers if last else {},
         error=last.error if last else None,
         parent_run_id=None if run.parent_id is None else run_text(run.parent_id),
         attempts=[_attempt_view(attempt) for attempt in run.attempts],
@@ -172,6 +177,7 @@ def _attempt_view(attempt: Attempt) -> AttemptView:
         status=outcome.status,
         error=outcome.error,
         result=outcome.result,
+        headers=outcome.headers,
     )
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+import ssl
+from base64 import b64decode, b64encode
+from binascii import Error
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from dueline.domain import limits
-from dueline.domain.job import HttpTarget
+from dueline.domain import limits, templates
+from dueline.domain.durations import format_duration
+from dueline.domain.job import KEPT_BY_DEFAULT, HttpTarget, Tls
+from dueline.domain.statuses import SUCCESSES, Statuses, write_statuses
 from dueline.domain.urls import url_problem
-from dueline.wire.labels import CONTROL
+from dueline.wire.labels import CONTROL, read_duration
+from dueline.wire.policies import read_statuses
 from dueline.wire.problems import Problems
 from dueline.wire.reading import encode
 
@@ -31,41 +38,92 @@ _HEADERS_REFUSED = frozenset(
         "upgrade",
         "expect",
         "idempotency-key",
+        "traceparent",
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
     }
 )
 """What belongs to the connection or to the run: Dueline sets it, and `Dueline-…` too."""
 _HEADER_PREFIX_REFUSED = "dueline-"
+_NEVER_KEPT = frozenset({"set-cookie", "set-cookie2", "authentication-info"})
+"""Response headers that hold credentials."""
+_CONNECT_TIMEOUT = format_duration(limits.CONNECT_TIMEOUT_MS_DEFAULT)
+_EXPECTED = write_statuses(SUCCESSES)
+_KEPT = list(KEPT_BY_DEFAULT)
+
+
+class TlsForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whom to trust: the system's authorities, or `ca` (certificates as PEM) in their place, or with `verify` false anybody."""
+
+    verify: bool = True
+    ca: str | None = None
+
+
+_TLS = TlsForm()
 
 
 class HttpTargetForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An HTTP call. A body that is text is sent as it stands, anything else as JSON; null is no body."""
+    """An HTTP call. A body that is text is sent as it stands, anything else as JSON; null is no body. `body_base64` is sent as bytes."""
 
     url: str | UnsetType
     type: Literal["http"] = "http"
     method: str = "POST"
     headers: dict[str, str] = {}
     body: Any = None
+    body_base64: str | None = None
+    connect_timeout: str = _CONNECT_TIMEOUT
+    expected_status: list[int | str] = msgspec.field(default_factory=_EXPECTED.copy)
+    keep_headers: list[str] = msgspec.field(default_factory=_KEPT.copy)
+    tls: TlsForm = _TLS
+    sign: bool = True
 
 
 TargetForm = HttpTargetForm
 
 
-def to_target(form: TargetForm | UnsetType, problems: Problems, *, payload_bytes_max: int) -> HttpTarget:
+def to_target(
+    form: TargetForm | UnsetType, problems: Problems, *, payload_bytes_max: int, has_job: bool = True
+) -> HttpTarget:
     """The target of a form; problems are told as `target.…`."""
     if form is UNSET:
         return HttpTarget(url="")
     url = "" if form.url is UNSET else form.url
-    if form.url is not UNSET and (reason := url_problem(url)):
-        problems.add("target.url", reason)
+    if form.url is not UNSET:
+        _check_url(url, problems, has_job=has_job)
     if form.headers:
-        _check_headers(form.headers, problems)
-    if form.body is not None and (reason := payload_problem(form.body, payload_bytes_max=payload_bytes_max)):
-        problems.add("target.body", reason)
-    return HttpTarget(url=url, method=_read_method(form.method, problems), headers=form.headers, body=form.body)
+        _check_headers(form.headers, problems, has_job=has_job)
+    if form.body is not None:
+        _check_body(form.body, problems, payload_bytes_max=payload_bytes_max, has_job=has_job)
+    return HttpTarget(
+        url=url,
+        method=_read_method(form.method, problems),
+        headers=form.headers,
+        body=form.body,
+        body_bytes=_read_bytes(form, problems, payload_bytes_max=payload_bytes_max),
+        connect_timeout_ms=_read_connect_timeout(form.connect_timeout, problems),
+        expected_status=_read_expected(form.expected_status, problems),
+        keep_headers=_read_kept(form.keep_headers, problems),
+        tls=_read_tls(form.tls, problems),
+        sign=form.sign,
+    )
 
 
 def target_form(target: HttpTarget) -> HttpTargetForm:
-    return HttpTargetForm(url=target.url, method=target.method, headers=target.headers, body=target.body)
+    timeout_ms = target.connect_timeout_ms
+    tls = target.tls
+    return HttpTargetForm(
+        url=target.url,
+        method=target.method,
+        headers=target.headers,
+        body=target.body,
+        body_base64=None if target.body_bytes is None else b64encode(target.body_bytes).decode(),
+        connect_timeout=_CONNECT_TIMEOUT if timeout_ms is None else format_duration(timeout_ms),
+        expected_status=write_statuses(target.expected_status or SUCCESSES),
+        keep_headers=list(KEPT_BY_DEFAULT if target.keep_headers is None else target.keep_headers),
+        tls=_TLS if tls is None else TlsForm(verify=tls.verify, ca=tls.ca),
+        sign=target.sign,
+    )
 
 
 def payload_problem(payload: Any, *, payload_bytes_max: int) -> str | None:
@@ -94,7 +152,97 @@ def _read_method(method: str, problems: Problems) -> str:
     return method.upper()
 
 
-def _check_headers(headers: dict[str, str], problems: Problems) -> None:
+def _check_url(url: str, problems: Problems, *, has_job: bool) -> None:
+    """A template is looked at as it will be with values put in."""
+    reasons = list(templates.template_problems(url, has_job=has_job))
+    template = None if reasons else templates.compile_template(url, templates.in_url)
+    if not reasons and (reason := url_problem(url if template is None else template.fill(templates.SAMPLE))):
+        reasons = [reason]
+    for reason in reasons:
+        problems.add("target.url", reason)
+
+
+def _check_body(body: Any, problems: Problems, *, payload_bytes_max: int, has_job: bool) -> None:
+    if reason := payload_problem(body, payload_bytes_max=payload_bytes_max):
+        problems.add("target.body", reason)
+    elif "{{" in body if isinstance(body, str) else b"{{" in encode(body):
+        for path, text in templates.texts_in(body, "target.body"):
+            for reason in templates.template_problems(text, has_job=has_job):
+                problems.add(CONTROL.sub("?", path), reason)
+
+
+def _read_bytes(form: HttpTargetForm, problems: Problems, *, payload_bytes_max: int) -> bytes | None:
+    if form.body_base64 is None:
+        return None
+    if form.body is not None:
+        problems.add("target.body_base64", "cannot be given together with target.body")
+    try:
+        body = b64decode(form.body_base64, validate=True)
+    except (Error, ValueError):
+        problems.add("target.body_base64", "is not base64")
+        return None
+    if len(body) > payload_bytes_max:
+        reason = f"is {len(body)} bytes long, and may be {payload_bytes_max}: send larger payloads by reference"
+        problems.add("target.body_base64", reason)
+    return body
+
+
+def _read_connect_timeout(timeout: str, problems: Problems) -> int | None:
+    if timeout == _CONNECT_TIMEOUT:
+        return None
+    least_ms, most_ms = limits.CONNECT_TIMEOUT_MS_MIN, limits.CONNECT_TIMEOUT_MS_MAX
+    timeout_ms = read_duration(timeout, "target.connect_timeout", problems, least_ms=least_ms, most_ms=most_ms)
+    return None if timeout_ms == limits.CONNECT_TIMEOUT_MS_DEFAULT else timeout_ms
+
+
+def _read_expected(terms: list[int | str], problems: Problems) -> Statuses:
+    if terms == _EXPECTED:
+        return ()
+    if not terms:
+        problems.add("target.expected_status", "must name a status, otherwise no call could succeed")
+    statuses = read_statuses(terms, "target.expected_status", problems)
+    return () if statuses == SUCCESSES else statuses
+
+
+def _read_kept(names: Sequence[str], problems: Problems) -> tuple[str, ...] | None:
+    """In lower case, and in the order of their names: what is the same reads the same."""
+    if names == _KEPT:
+        return None
+    if len(names) > limits.KEEP_HEADERS_MAX:
+        problems.add("target.keep_headers", f"must be at most {limits.KEEP_HEADERS_MAX}")
+        return None
+    for index, name in enumerate(names):
+        if not _TOKEN.fullmatch(name) or len(name) > limits.NAME_LETTERS_MAX:
+            problems.add(f"target.keep_headers[{index}]", "is not the name of a header: use letters, digits and -")
+        elif name.lower() in _NEVER_KEPT:
+            problems.add(f"target.keep_headers[{index}]", "holds credentials, and is never kept")
+    kept = tuple(sorted({name.lower() for name in names}))
+    return None if kept == KEPT_BY_DEFAULT else kept
+
+
+def _read_tls(form: TlsForm, problems: Problems) -> Tls | None:
+    if form is _TLS:
+        return None
+    if form.ca is not None and (reason := _ca_problem(form.ca)):
+        problems.add("target.tls.ca", reason)
+    elif form.ca is not None and not form.verify:
+        problems.add("target.tls.ca", "has no use where verify is false")
+    return None if form == _TLS else Tls(verify=form.verify, ca=form.ca)
+
+
+def _ca_problem(text: str) -> str | None:
+    if len(text) > limits.CA_LETTERS_MAX:
+        return f"is longer than {limits.CA_LETTERS_MAX} letters"
+    if "PRIVATE KEY" in text:
+        return "must hold certificates only, and no private key"
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except (ssl.SSLError, ValueError):
+        return "must be certificates as PEM (-----BEGIN CERTIFICATE-----)"
+    return None
+
+
+def _check_headers(headers: dict[str, str], problems: Problems, *, has_job: bool) -> None:
     if len(headers) > limits.HEADERS_MAX:
         problems.add("target.headers", f"must be at most {limits.HEADERS_MAX}")
         return
@@ -104,6 +252,9 @@ def _check_headers(headers: dict[str, str], problems: Problems) -> None:
             problems.add(f"target.headers.{CONTROL.sub('?', name)}", reason)
         elif name.lower() in seen:
             problems.add(f"target.headers.{name}", "is given twice, in different letters")
+        else:
+            for reason in templates.template_problems(value, has_job=has_job):
+                problems.add(f"target.headers.{name}", reason)
         seen.add(name.lower())
 
 

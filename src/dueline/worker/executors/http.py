@@ -11,16 +11,9 @@ from typing import Any
 
 import pycurl
 
-from dueline.worker.executors.transfer import (
-    Connections,
-    HttpCall,
-    HttpFailure,
-    HttpReply,
-    JudgeAddress,
-    NotSent,
-    Transfer,
-    system_ca_file,
-)
+from dueline.domain import limits
+from dueline.worker.executors.exchange import HttpCall, HttpFailure, HttpReply
+from dueline.worker.executors.transfer import Connections, JudgeAddress, NotSent, Transfer, system_ca_file
 
 __all__ = ["HttpCall", "HttpExecutor", "HttpFailure", "HttpReply"]
 
@@ -81,7 +74,7 @@ class HttpExecutor:
         deliver: Callable[[list[HttpReply]], None],
         monotonic: Callable[[], float],
         connections_per_host_max: int = CONNECTIONS_PER_HOST_MAX,
-        connect_timeout_ms: int = 10_000,
+        connect_timeout_ms: int = limits.CONNECT_TIMEOUT_MS_DEFAULT,
         judge_address: JudgeAddress | None = None,
         ca_file: str | None = None,
     ) -> None:

@@ -6,15 +6,16 @@ Every rule of an outgoing call that is a libcurl option or callback lives here; 
 import re
 import socket
 import ssl
+from collections import deque
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pycurl
 
 from dueline.domain import limits
+from dueline.worker.executors.exchange import USUAL, CallOptions, HttpCall, HttpFailure, HttpReply
+from dueline.worker.executors.headers import clean_value, pick_headers
 
 REQUEST_BODY_HELD_BYTES = 64 * 1024
 """An idle handle lets go of a request body larger than this."""
@@ -28,57 +29,6 @@ CONNECTION_IDLE_S_MAX = 1
 
 CONNECTIONS_KNOWN_MAX = 8_192
 """Connections remembered for the look before the request; closed ones are not forgotten one by one."""
-
-
-class HttpFailure(StrEnum):
-    """Why there is no response.
-
-    After `invalid`, `dns`, `refused_address`, `connect` and `tls` the target has not seen the request; after any other
-    it may have.
-    """
-
-    INVALID = "invalid"
-    DNS = "dns"
-    REFUSED_ADDRESS = "refused_address"
-    CONNECT = "connect"
-    TLS = "tls"
-    TIMEOUT = "timeout"
-    PROTOCOL = "protocol"
-    TOO_LARGE = "too_large"
-    CANCELLED = "cancelled"
-    CLOSED = "closed"
-    INTERNAL = "internal"
-
-
-class HttpCall(msgspec.Struct, frozen=True):
-    """One request. `key` is hashable and comes back with the reply; `headers` are ready-made `Name: value` lines in
-    ASCII; `timeout_ms` bounds the whole call, connect included."""
-
-    key: Any
-    method: str
-    url: str
-    headers: tuple[str, ...]
-    body: bytes | None
-    timeout_ms: int
-
-
-class HttpReply(msgspec.Struct, frozen=True):
-    """What became of one call: either `status` or `failure` is set, never both.
-
-    `detail` is libcurl's account of a failure. `retry_after` is that header of a response that is not a success, as
-    libcurl reads it: in seconds, also when it was a date, at most 6 h; 0 counts as absent. `body` is the first 64 KiB
-    of what arrived, and `truncated` says that there was more.
-    """
-
-    key: Any
-    status: int | None
-    failure: HttpFailure | None
-    detail: str
-    retry_after: str | None
-    body: bytes
-    truncated: bool
-    started_s: float
-    finished_s: float
 
 
 class NotSent(Exception):
@@ -165,13 +115,16 @@ class Transfer:
         "_address_tried",
         "_body",
         "_body_bytes",
+        "_connect_timeout_ms",
         "_connection",
         "_connections",
         "_fresh",
         "_getinfo",
         "_judge_address",
+        "_lines",
         "_method",
         "_mode",
+        "_options",
         "_resend_refused",
         "_sent",
         "_setopt",
@@ -202,6 +155,9 @@ class Transfer:
         self._mode = ""
         self._timeout_ms = 0
         self._fresh = False
+        self._connect_timeout_ms = connect_timeout_ms
+        self._options = USUAL
+        self._lines: deque[bytes] = deque(maxlen=limits.RESPONSE_HEADERS_READ_MAX)
         self._begin()
         self._set_constants(connect_timeout_ms, ca_file)
 
@@ -217,6 +173,7 @@ class Transfer:
         setopt(pycurl.SSL_VERIFYHOST, 2)
         if ca_file is not None:
             setopt(pycurl.CAINFO, ca_file)
+            self.handle.unsetopt(pycurl.CAPATH)
         setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
         setopt(pycurl.MAXAGE_CONN, CONNECTION_IDLE_S_MAX)
         setopt(pycurl.CONNECTTIMEOUT_MS, connect_timeout_ms)
@@ -237,6 +194,7 @@ class Transfer:
         self._address_tried = False
         self._body = b""
         self._body_bytes = 0
+        self._lines.clear()
 
     def prepare(self, call: HttpCall) -> None:
         """Set what differs from the call before. After an exception the handle is of no more use."""
@@ -247,6 +205,8 @@ class Transfer:
             self._setopt(pycurl.URL, call.url)
             self._setopt(pycurl.HTTPHEADER, _header_lines(call))
             self._set_request(call.method, call.body)
+            if call.options is not self._options:
+                self._set_options(call.options)
             if call.timeout_ms != self._timeout_ms:
                 self._setopt(pycurl.TIMEOUT_MS, call.timeout_ms)
                 self._timeout_ms = call.timeout_ms
@@ -255,6 +215,17 @@ class Transfer:
         if self._fresh:
             self._setopt(pycurl.FRESH_CONNECT, 0)
             self._fresh = False
+
+    def _set_options(self, options: CallOptions) -> None:
+        """libcurl shares no connection between calls that trust differently."""
+        setopt = self._setopt
+        setopt(pycurl.CONNECTTIMEOUT_MS, options.connect_timeout_ms or self._connect_timeout_ms)
+        setopt(pycurl.SSL_VERIFYPEER, int(options.verify))
+        setopt(pycurl.SSL_VERIFYHOST, 2 if options.verify else 0)
+        setopt(pycurl.CAINFO_BLOB, options.ca)
+        # A callback for every line: only for those who asked.
+        setopt(pycurl.HEADERFUNCTION, self._lines.append if options.keep else None)
+        self._options = options
 
     def _set_request(self, method: str, body: bytes | None) -> None:
         if method != self._method:
@@ -348,9 +319,24 @@ class Transfer:
             status: int = self._getinfo(pycurl.RESPONSE_CODE)
             wait_s = self._getinfo(pycurl.RETRY_AFTER) if status >= 300 else 0
             retry_after = str(wait_s) if wait_s else None
-            return HttpReply(call.key, status, None, "", retry_after, self._body, truncated, self.started_s, finished_s)
+            headers = self._headers(status, retry_after)
+            times_s = (self.started_s, finished_s)
+            return HttpReply(call.key, status, None, "", retry_after, self._body, truncated, *times_s, headers)
         failure, detail = self._explain(code, words)
         return HttpReply(call.key, None, failure, detail, None, self._body, truncated, self.started_s, finished_s)
+
+    def _headers(self, status: int, retry_after: str | None) -> dict[str, str]:
+        keep = self._options.keep
+        if keep is not None:
+            return pick_headers(self._lines, keep)
+        headers = {}
+        if self._body and (content_type := self.handle.getinfo_raw(pycurl.CONTENT_TYPE)):
+            headers["content-type"] = clean_value(content_type)
+        if status >= 300 and (location := self.handle.getinfo_raw(pycurl.REDIRECT_URL)):
+            headers["location"] = clean_value(location)
+        if retry_after is not None:
+            headers["retry-after"] = retry_after
+        return headers
 
     def _explain(self, code: int, words: str) -> tuple[HttpFailure, str]:
         if self._resend_refused:
