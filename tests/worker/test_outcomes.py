@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 from dueline.domain import limits
 from dueline.domain.ids import RunId
 from dueline.domain.job import Delivery, Execution, HttpTarget
-from dueline.domain.retry import Backoff, RetryPolicy
+from dueline.domain.retry import Backoff, Conditions, RetryPolicy
 from dueline.domain.run import Outcome, OutcomeKind
-from dueline.domain.states import RunKind, RunState
+from dueline.domain.states import EndReason, RunKind, RunState
+from dueline.domain.statuses import Statuses
 from dueline.store.shapes import Claim, Finish, Retry
 from dueline.worker.calls import prepare_call
 from dueline.worker.executors.http import HttpFailure, HttpReply
@@ -53,9 +55,12 @@ def ended(
     retry: RetryPolicy = FIXED,
     delivery: Delivery = Delivery.AT_LEAST_ONCE,
     cancel: str | None = None,
+    run_timeout_ms: int | None = None,
     **claim: Any,
 ) -> Finish | Retry:
-    prepared = prepare_call(Execution(target=HttpTarget(url="http://t/"), retry=retry, delivery=delivery))
+    target = HttpTarget(url="http://t/")
+    execution = Execution(target=target, retry=retry, delivery=delivery, run_timeout_ms=run_timeout_ms)
+    prepared = prepare_call(execution)
     return conclude(
         a_claim(**claim),
         prepared,
@@ -104,6 +109,26 @@ def test_anything_else_is_a_refusal(status: int) -> None:
     assert read_reply(a_reply(status)) == Outcome(
         kind=OutcomeKind.REFUSED, status=status, error=f"the target answered {status}"
     )
+
+
+@pytest.mark.parametrize(
+    ("expected", "successes", "refusals"),
+    [
+        (((200, 200), (404, 404)), (200, 404), (201, 410, 500)),
+        (((200, 299), (301, 302)), (204, 301, 302), (300, 303)),
+        (((500, 599),), (500, 599), (200, 499)),
+    ],
+)
+def test_success_is_what_was_expected(expected: Statuses, successes: list[int], refusals: list[int]) -> None:
+    for status in successes:
+        assert read_reply(a_reply(status), expected) == Outcome(kind=OutcomeKind.SUCCEEDED, status=status)
+    for status in refusals:
+        assert read_reply(a_reply(status), expected).kind is OutcomeKind.REFUSED
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_headers_that_were_kept_are_told(status: int) -> None:
+    assert read_reply(a_reply(status, headers={"x-request-id": "7"})).headers == {"x-request-id": "7"}
 
 
 @pytest.mark.parametrize("status", [200, 500])
@@ -229,3 +254,58 @@ def test_a_run_that_succeeded_before_it_could_be_cancelled_has_succeeded() -> No
     end = ended(SUCCEEDED, cancel="superseded")
     assert isinstance(end, Finish)
     assert (end.state, end.reason) == (RunState.SUCCEEDED, None)
+
+
+@pytest.mark.parametrize("delivery", Delivery)
+def test_a_target_that_is_gone_is_not_tried_again_and_the_end_says_so(delivery: Delivery) -> None:
+    gone = Outcome(kind=OutcomeKind.REFUSED, status=410)
+    end = ended(gone, delivery=delivery, retry=RetryPolicy(retry_on=Conditions(((400, 499),))))
+    assert isinstance(end, Finish)
+    assert (end.state, end.reason) == (RunState.FAILED, EndReason.GONE)
+
+
+def test_a_410_that_was_expected_is_a_success() -> None:
+    outcome = read_reply(a_reply(410), ((410, 410),))
+    end = ended(outcome)
+    assert isinstance(end, Finish)
+    assert (end.state, end.reason) == (RunState.SUCCEEDED, None)
+
+
+@pytest.mark.parametrize(
+    ("elapsed_ms", "again"),
+    [(7_050, True), (7_049, False)],
+)
+def test_retries_end_with_the_time_for_them(elapsed_ms: int, again: bool) -> None:
+    # It ended 50 ms after its first attempt began, and waits for seven seconds.
+    policy = msgspec.structs.replace(FIXED, max_elapsed_ms=elapsed_ms)
+    end = ended(TIMED_OUT, retry=policy, claimed_ms=DUE_MS)
+    assert isinstance(end, Retry if again else Finish)
+
+
+def test_the_time_for_retries_counts_from_the_first_attempt() -> None:
+    policy = msgspec.structs.replace(FIXED, max_elapsed_ms=10_000)
+    assert isinstance(ended(TIMED_OUT, retry=policy, attempt=2, begun_ms=DUE_MS - 2_950), Retry)
+    assert isinstance(ended(TIMED_OUT, retry=policy, attempt=2, begun_ms=DUE_MS - 2_951), Finish)
+
+
+@pytest.mark.parametrize(("run_timeout_ms", "again"), [(7_051, True), (7_050, False)])
+def test_a_run_whose_next_attempt_would_come_too_late_ends_with_the_reason(run_timeout_ms: int, again: bool) -> None:
+    end = ended(Outcome(kind=OutcomeKind.ERRORED), run_timeout_ms=run_timeout_ms, claimed_ms=DUE_MS)
+    if again:
+        assert isinstance(end, Retry)
+    else:
+        assert isinstance(end, Finish)
+        assert (end.state, end.reason) == (RunState.FAILED, EndReason.RUN_TIMEOUT)
+
+
+@pytest.mark.parametrize("delivery", Delivery)
+def test_an_attempt_that_was_cut_off_by_the_end_of_its_run_says_so(delivery: Delivery) -> None:
+    end = ended(TIMED_OUT, run_timeout_ms=50, delivery=delivery, retry=RetryPolicy(max_attempts=1))
+    assert isinstance(end, Finish)
+    assert (end.state, end.reason) == (RunState.FAILED, EndReason.RUN_TIMEOUT)
+
+
+def test_an_answer_that_would_be_the_same_again_is_the_reason_itself() -> None:
+    end = ended(Outcome(kind=OutcomeKind.REFUSED, status=404), run_timeout_ms=50)
+    assert isinstance(end, Finish)
+    assert (end.state, end.reason) == (RunState.FAILED, None)

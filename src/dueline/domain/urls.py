@@ -36,6 +36,12 @@ def url_problem(url: str) -> str | None:
     return _authority_problem(parts["authority"])
 
 
+def authority(url: str) -> str:
+    """Host and port of a URL as it is written, in lower case."""
+    parts = _URL.fullmatch(url)
+    return "" if parts is None else parts["authority"].lower()
+
+
 def _authority_problem(authority: str) -> str | None:
     if "@" in authority:
         return "must not hold user info (user:password@): send an Authorization header"

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from dueline import __version__
+from dueline.domain.errors import DuelineError
 from dueline.domain.ids import job_text, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
+from dueline.domain.signing import sign
+from dueline.domain.statuses import SUCCESSES, Statuses
+from dueline.domain.templates import Encode, Template, as_text, compile_template, in_header, in_json, in_url
+from dueline.domain.urls import authority, url_problem
 from dueline.store.shapes import Claim
-from dueline.worker.executors.http import HttpCall
+from dueline.worker.executors.exchange import USUAL, CallOptions, HttpCall
 
 _encoder = msgspec.json.Encoder()
 _USER_AGENT = f"User-Agent: Dueline/{__version__}"
+
+
+class Unsendable(DuelineError):
+    """With the values of this run put in, it is no call that may be made."""
+
+
+class Templates(msgspec.Struct, frozen=True):
+    """The parts of a call that differ from run to run; None: the prepared part stands as it is."""
+
+    url: Template | None
+    headers: tuple[str | Template, ...] | None
+    body: Template | None
 
 
 class PreparedCall(msgspec.Struct, frozen=True):
@@ -27,40 +44,140 @@ class PreparedCall(msgspec.Struct, frozen=True):
     body: bytes | None
     awaited: bool
     """Whether the job's schedule counts from the end of its runs."""
+    host: str
+    """Whose health and share of slots the call counts for, as the URL names it: a place for a value stays one."""
+    expected: Statuses
+    options: CallOptions
+    templates: Templates | None
+    job_name: str
 
 
-def prepare_call(execution: Execution, *, awaited: bool = False) -> PreparedCall:
+def prepare_call(execution: Execution, *, awaited: bool = False, job_name: str = "") -> PreparedCall:
     target: HttpTarget = execution.target
-    body, content_type = _encode_body(target.body)
+    body, content_type, encode = _encode_body(target)
     names = {name.lower() for name in target.headers}
     headers = [f"{name}: {value}" for name, value in target.headers.items()]
     if content_type is not None and "content-type" not in names:
         headers.append(f"Content-Type: {content_type}")
     if "user-agent" not in names:
         headers.append(_USER_AGENT)
-    return PreparedCall(execution, target.method, target.url, tuple(headers), body, awaited)
+    return PreparedCall(
+        execution,
+        target.method,
+        target.url,
+        tuple(headers),
+        body,
+        awaited,
+        authority(target.url),
+        target.expected_status or SUCCESSES,
+        _options(target),
+        _compile(target.url, headers, None if encode is None or body is None else body.decode(), encode),
+        job_name,
+    )
 
 
-def make_call(prepared: PreparedCall, claim: Claim) -> HttpCall:
-    """The call of one attempt. The idempotency key is the same for all attempts of a run; the token only grows."""
+def make_call(prepared: PreparedCall, claim: Claim, *, now_ms: int, keys: Sequence[bytes] = ()) -> HttpCall:
+    """The call of one attempt, signed with `keys` if there are any. Raises Unsendable.
+
+    The idempotency key is the same for all attempts of a run; the token only grows. All attempts are spans of one trace.
+    """
     run = run_text(claim.run_id)
+    url, lines, body = prepared.url, prepared.headers, prepared.body
+    if prepared.templates is not None:
+        url, lines, body = _fill(prepared, prepared.templates, claim, run)
     headers = (
-        *prepared.headers,
+        *lines,
         f"Idempotency-Key: {run}",
         f"Dueline-Run: {run}",
         f"Dueline-Attempt: {claim.attempt}",
         f"Dueline-Token: {claim.token}",
         f"Dueline-Scheduled-At: {format_instant(claim.scheduled_ms)}",
         f"Dueline-Tenant: {claim.tenant}",
+        f"traceparent: 00-{claim.run_id.hex()}-{claim.token:016x}-01",
     )
     if claim.job_id is not None:
         headers += (f"Dueline-Job: {job_text(claim.job_id)}",)
-    return HttpCall(claim.run_id, prepared.method, prepared.url, headers, prepared.body, prepared.execution.timeout_ms)
+    if keys and prepared.execution.target.sign:
+        headers += _signed(run, now_ms // 1000, body or b"", keys)
+    timeout_ms = prepared.execution.timeout_ms
+    end_ms = run_end_ms(prepared.execution, claim)
+    if end_ms is not None:
+        timeout_ms = max(min(timeout_ms, end_ms - now_ms), 0)
+    return HttpCall(claim.run_id, prepared.method, url, headers, body, timeout_ms, prepared.options)
 
 
-def _encode_body(body: Any) -> tuple[bytes | None, str | None]:
-    if body is None:
-        return None, None
-    if isinstance(body, str):
-        return body.encode(), "text/plain; charset=utf-8"
-    return _encoder.encode(body), "application/json"
+def begun_ms(claim: Claim) -> int:
+    """When the first attempt of the run began."""
+    return max(claim.claimed_ms, claim.due_ms) if claim.begun_ms is None else claim.begun_ms
+
+
+def run_end_ms(execution: Execution, claim: Claim) -> int | None:
+    """When the time for the whole run is over."""
+    return None if execution.run_timeout_ms is None else begun_ms(claim) + execution.run_timeout_ms
+
+
+def _encode_body(target: HttpTarget) -> tuple[bytes | None, str | None, Encode | None]:
+    """The body, its content type, and how values are put into it; bytes take none."""
+    if target.body_bytes is not None:
+        return target.body_bytes, "application/octet-stream", None
+    if target.body is None:
+        return None, None, None
+    if isinstance(target.body, str):
+        return target.body.encode(), "text/plain; charset=utf-8", as_text
+    return _encoder.encode(target.body), "application/json", in_json
+
+
+def _options(target: HttpTarget) -> CallOptions:
+    """`USUAL` itself for a target without wishes, so that a call like the one before costs nothing to set up."""
+    if target.connect_timeout_ms is None and target.keep_headers is None and target.tls is None:
+        return USUAL
+    ca = None if target.tls is None or target.tls.ca is None else target.tls.ca.encode()
+    return CallOptions(
+        target.connect_timeout_ms,
+        None if target.keep_headers is None else frozenset(target.keep_headers),
+        target.tls is None or target.tls.verify,
+        ca,
+    )
+
+
+def _compile(url: str, headers: list[str], body: str | None, encode: Encode | None) -> Templates | None:
+    filled_url = compile_template(url, in_url)
+    filled_body = None if body is None or encode is None else compile_template(body, encode)
+    lines = tuple(compile_template(line, in_header) or line for line in headers)
+    filled_lines = lines if any(isinstance(line, Template) for line in lines) else None
+    if filled_url is None and filled_body is None and filled_lines is None:
+        return None
+    return Templates(filled_url, filled_lines, filled_body)
+
+
+def _fill(
+    prepared: PreparedCall, templates: Templates, claim: Claim, run: str
+) -> tuple[str, tuple[str, ...], bytes | None]:
+    values = _values(prepared, claim, run)
+    url, lines, body = prepared.url, prepared.headers, prepared.body
+    if templates.url is not None:
+        url = templates.url.fill(values)
+        if reason := url_problem(url):
+            raise Unsendable(f"the URL of this run {reason}")
+    if templates.headers is not None:
+        lines = tuple(line if isinstance(line, str) else line.fill(values) for line in templates.headers)
+    if templates.body is not None:
+        body = templates.body.fill(values).encode()
+    return url, lines, body
+
+
+def _values(prepared: PreparedCall, claim: Claim, run: str) -> Mapping[str, str]:
+    return {
+        "run.id": run,
+        "run.attempt": str(claim.attempt),
+        "run.scheduled_at": format_instant(claim.scheduled_ms),
+        "run.kind": claim.kind,
+        "job.id": "" if claim.job_id is None else job_text(claim.job_id),
+        "job.name": prepared.job_name,
+        "tenant": claim.tenant,
+    }
+
+
+def _signed(run: str, timestamp_s: int, body: bytes, keys: Sequence[bytes]) -> tuple[str, ...]:
+    signature = sign(keys, message_id=run, timestamp_s=timestamp_s, body=body)
+    return f"webhook-id: {run}", f"webhook-timestamp: {timestamp_s}", f"webhook-signature: {signature}"

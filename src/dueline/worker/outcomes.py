@@ -5,10 +5,11 @@ from __future__ import annotations
 from dueline.domain import limits, retry
 from dueline.domain.job import Delivery
 from dueline.domain.run import Attempt, Outcome, OutcomeKind
-from dueline.domain.states import RunState
+from dueline.domain.states import EndReason, RunState
+from dueline.domain.statuses import SUCCESSES, Statuses, holds
 from dueline.store.shapes import Claim, Finish, Retry
-from dueline.worker.calls import PreparedCall
-from dueline.worker.executors.http import HttpFailure, HttpReply
+from dueline.worker.calls import PreparedCall, begun_ms, run_end_ms
+from dueline.worker.executors.exchange import HttpFailure, HttpReply
 
 _FAILURE_KINDS = {
     HttpFailure.TIMEOUT: OutcomeKind.TIMED_OUT,
@@ -24,21 +25,22 @@ _FAILURE_KINDS = {
 _END_STATES = {OutcomeKind.SUCCEEDED: RunState.SUCCEEDED, OutcomeKind.CANCELLED: RunState.CANCELLED}
 
 
-def read_reply(reply: HttpReply) -> Outcome:
-    """Success is 2xx and nothing else: redirects are not followed."""
+def read_reply(reply: HttpReply, expected: Statuses = SUCCESSES) -> Outcome:
+    """Success is a status that was expected and nothing else: redirects are not followed."""
     if reply.failure is not None:
         kind = _FAILURE_KINDS.get(reply.failure, OutcomeKind.ERRORED)
         return Outcome(kind=kind, error=f"{reply.failure}: {reply.detail}"[: limits.ERROR_LETTERS_MAX])
     status = reply.status or 0
     result = reply.body.decode(errors="replace") if reply.body else None
-    if 200 <= status < 300:
-        return Outcome(kind=OutcomeKind.SUCCEEDED, status=status, result=result)
+    if holds(expected, status):
+        return Outcome(kind=OutcomeKind.SUCCEEDED, status=status, result=result, headers=reply.headers)
     return Outcome(
         kind=OutcomeKind.REFUSED,
         status=status,
         error=f"the target answered {status}",
         result=result,
         retry_after_ms=_retry_after_ms(reply.retry_after),
+        headers=reply.headers,
     )
 
 
@@ -53,8 +55,10 @@ def conclude(
     chance: float,
     cancel: str | None = None,
 ) -> Finish | Retry:
-    """What an ended attempt means for its run. One that was to be cancelled is not tried again."""
-    execution = prepared.execution
+    """What an ended attempt means for its run. One that was to be cancelled is not tried again.
+
+    A run ends as `gone` when its target says so, and as `run_timeout` when the next attempt would come after its time.
+    """
     # The store's clock stamped the claim; ours may lag behind it by a round trip.
     started_ms = max(started_ms, claim.claimed_ms, claim.due_ms)
     finished_ms = max(finished_ms, started_ms)
@@ -68,17 +72,46 @@ def conclude(
         outcome=outcome,
     )
     succeeded = outcome.kind is OutcomeKind.SUCCEEDED
-    if not succeeded and cancel is None and execution.delivery is Delivery.AT_LEAST_ONCE:
-        delay_ms = retry.decide(execution.retry, outcome, attempts=claim.attempt - claim.lost, chance=chance)
-        if delay_ms is not None:
-            return Retry(claim.run_id, claim.token, finished_ms + delay_ms, attempt)
-    state = _END_STATES.get(outcome.kind, RunState.FAILED)
-    reason = None
+    state, reason = _END_STATES.get(outcome.kind, RunState.FAILED), None
     if cancel is not None and not succeeded:
         state, reason = RunState.CANCELLED, cancel
+    elif not succeeded:
+        due_ms = _next_due_ms(claim, prepared, outcome, finished_ms=finished_ms, chance=chance)
+        reason = _end_reason(claim, prepared, outcome, due_ms=due_ms, started_ms=started_ms)
+        if due_ms is not None and reason is None:
+            return Retry(claim.run_id, claim.token, due_ms, attempt)
     return Finish(
         claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason, prepared.awaited
     )
+
+
+def _next_due_ms(
+    claim: Claim, prepared: PreparedCall, outcome: Outcome, *, finished_ms: int, chance: float
+) -> int | None:
+    execution = prepared.execution
+    if execution.delivery is not Delivery.AT_LEAST_ONCE:
+        return None
+    delay_ms = retry.decide(
+        execution.retry,
+        outcome,
+        attempts=claim.attempt - claim.lost,
+        chance=chance,
+        elapsed_ms=finished_ms - begun_ms(claim),
+    )
+    return None if delay_ms is None else finished_ms + delay_ms
+
+
+def _end_reason(
+    claim: Claim, prepared: PreparedCall, outcome: Outcome, *, due_ms: int | None, started_ms: int
+) -> EndReason | None:
+    """Why the run ends with this attempt, where the outcome alone does not say it."""
+    if outcome.status == retry.GONE:
+        return EndReason.GONE
+    end_ms = run_end_ms(prepared.execution, claim)
+    if end_ms is None:
+        return None
+    cut_off = outcome.kind is OutcomeKind.TIMED_OUT and started_ms + prepared.execution.timeout_ms > end_ms
+    return EndReason.RUN_TIMEOUT if cut_off or (due_ms is not None and due_ms >= end_ms) else None
 
 
 def _retry_after_ms(header: str | None) -> int | None:

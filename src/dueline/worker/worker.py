@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from dueline.domain import limits
+from dueline.domain.circuits import DEFAULT_POLICY, CircuitPolicy
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
 from dueline.domain.job import Execution
@@ -24,11 +25,14 @@ from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
 from dueline.store.protocol import RunStore
 from dueline.store.shapes import Blocked, Claim, Finish, Retry
-from dueline.worker.calls import PreparedCall, make_call, prepare_call
-from dueline.worker.executors.http import HttpCall, HttpExecutor, HttpFailure, HttpReply
+from dueline.worker.admission import Admission
+from dueline.worker.calls import PreparedCall, Unsendable, make_call, prepare_call
+from dueline.worker.executors.exchange import HttpCall, HttpFailure, HttpReply
+from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.holding import Holding
 from dueline.worker.outcomes import conclude, read_reply
 from dueline.worker.reports import Reports
+from dueline.worker.secrets import KeysOf, unsigned
 
 log = get_log(__name__)
 
@@ -55,13 +59,15 @@ class MakeExecutor(Protocol):
 
 
 class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`queues` empty: all of them."""
+    """`queues` empty: all of them. `host_share` is the part of the slots that one host may take before it has answered anything."""
 
     queues: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     """What this worker has, for runs that require it."""
     slots: int = limits.SLOTS_DEFAULT
     drain_s: float = limits.DRAIN_S
+    host_share: float = limits.HOST_SHARE
+    circuit: CircuitPolicy = DEFAULT_POLICY
 
 
 class Worker:
@@ -77,6 +83,7 @@ class Worker:
         options: WorkerOptions,
         *,
         make_executor: MakeExecutor = HttpExecutor,
+        keys_of: KeysOf = unsigned,
     ) -> None:
         self._store = store
         self._membership = membership
@@ -84,6 +91,8 @@ class Worker:
         self._clock = clock
         self._chance = chance
         self._options = options
+        self._keys_of = keys_of
+        self._admission = Admission(chance, slots=options.slots, host_share=options.host_share, policy=options.circuit)
         self._worthwhile = max(1, min(options.slots // 8, limits.CLAIM_BATCH // 8))
         self._executor = make_executor(deliver=self._ended, monotonic=clock.monotonic_s)
         self._executor.open(asyncio.get_running_loop())
@@ -227,19 +236,37 @@ class Worker:
         return len(claimed.claims) + len(claimed.blocked)
 
     async def _start(self, claims: list[Claim]) -> None:
-        """Hand claims to the executor. Without a trusted lease they are left to whoever takes them over."""
+        """Hand claims to the executor, and put off those whose target is to be left alone.
+
+        Without a trusted lease they are left to whoever takes them over.
+        """
         if not claims:
             return
         prepared = await self._prepare(claims)
+        now_ms = self._membership.time.now_ms()
+        keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
         if not self._membership.trusted:
             self._unsure = True
             log.warning("lease not trusted, runs not started", count=len(claims))
             return
-        calls = []
+        now_s = self._clock.monotonic_s()
+        calls, unsent, put_off = [], [], []
         for claim, call in zip(claims, prepared, strict=True):
+            postponed = self._admission.ask(claim, call.host, now_s=now_s, now_ms=now_ms)
+            if postponed is not None:
+                put_off.append(postponed)
+                continue
             self._flights[claim.run_id] = (claim, call)
-            calls.append(make_call(call, claim))
+            try:
+                calls.append(make_call(call, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ())))
+            except Unsendable as error:
+                unsent.append(
+                    HttpReply(claim.run_id, None, HttpFailure.INVALID, str(error), None, b"", False, now_s, now_s)
+                )
         self._executor.submit(calls)
+        self._ended(unsent)
+        if put_off:
+            await self._store.postpone(put_off)
 
     async def _prepare(self, claims: list[Claim]) -> list[PreparedCall]:
         known = self._prepared
@@ -253,7 +280,8 @@ class Worker:
                 missing = keys
             for key, version in (await self._definitions.load(missing)).items():
                 definition = version.definition
-                known[key] = prepare_call(definition.execution, awaited=isinstance(definition.schedule, After))
+                awaited = isinstance(definition.schedule, After)
+                known[key] = prepare_call(definition.execution, awaited=awaited, job_name=definition.name)
         prepared = []
         for claim in claims:
             if claim.job_id is None or claim.version is None:
@@ -269,14 +297,19 @@ class Worker:
         for reply in replies:
             claim, prepared = self._flights.pop(reply.key)
             cancel = self._cancels.pop(claim.run_id, None)
-            if reply.failure is HttpFailure.CLOSED:
+            closed = reply.failure is HttpFailure.CLOSED
+            outcome = None if closed else read_reply(reply, prepared.expected)
+            self._admission.ended(
+                claim, prepared.host, outcome, started_s=reply.started_s, now_s=self._clock.monotonic_s()
+            )
+            if outcome is None:
                 # Broken off by force: the effect is unknown, and whoever reclaims the run will say so.
                 continue
             ends.append(
                 conclude(
                     claim,
                     prepared,
-                    read_reply(reply),
+                    outcome,
                     worker=worker,
                     started_ms=time.at_ms(reply.started_s),
                     finished_ms=time.at_ms(reply.finished_s),
@@ -284,7 +317,8 @@ class Worker:
                     cancel=cancel,
                 )
             )
-        self._reports.add(ends)
+        if ends:
+            self._reports.add(ends)
 
     async def _settle_overlaps(self, blocked: list[Blocked]) -> None:
         if not blocked:
