@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dueline.domain.job import Definition, Delivery, Execution, HttpTarget
+from dueline.domain.job import Definition, Delivery, Execution, HttpTarget, Tls
 from dueline.domain.localtime import DstGap, DstOverlap
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Misfire, MisfirePolicy
-from dueline.domain.retry import Backoff, RetryPolicy
+from dueline.domain.retry import Backoff, Conditions, RetryPolicy
+from dueline.domain.run import OutcomeKind
 from dueline.domain.schedule import After, At, ChangedOccurrence, Cron, Every, OnExcluded, Repeat, Rule, Schedule
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -25,16 +26,41 @@ bodies = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
-targets = st.builds(HttpTarget, url=texts, method=texts, headers=st.dictionaries(texts, texts, max_size=3), body=bodies)
+statuses = st.lists(st.tuples(st.integers(100, 599), st.integers(100, 599)), max_size=3).map(tuple)
+targets = st.builds(
+    HttpTarget,
+    url=texts,
+    method=texts,
+    headers=st.dictionaries(texts, texts, max_size=3),
+    body=bodies,
+    body_bytes=st.none() | st.binary(max_size=20),
+    connect_timeout_ms=st.none() | numbers,
+    expected_status=statuses,
+    keep_headers=st.none() | st.lists(texts, max_size=2).map(tuple),
+    tls=st.none() | st.builds(Tls, verify=st.booleans(), ca=st.none() | texts),
+    sign=st.booleans(),
+)
+conditions = st.builds(Conditions, statuses, st.lists(st.sampled_from(OutcomeKind), max_size=2).map(tuple))
 retries = st.builds(
     RetryPolicy,
+    delays_ms=st.lists(numbers, max_size=3).map(tuple),
+    max_elapsed_ms=st.none() | numbers,
+    retry_on=st.none() | conditions,
+    never_on=st.none() | conditions,
     max_attempts=numbers,
     backoff=st.sampled_from(Backoff),
     base_ms=numbers,
     cap_ms=numbers,
     max_lost=numbers,
 )
-executions = st.builds(Execution, target=targets, retry=retries, timeout_ms=numbers, delivery=st.sampled_from(Delivery))
+executions = st.builds(
+    Execution,
+    target=targets,
+    retry=retries,
+    timeout_ms=numbers,
+    run_timeout_ms=st.none() | numbers,
+    delivery=st.sampled_from(Delivery),
+)
 shapes: dict[str, Any] = {
     "timezone": texts,
     "start_ms": st.none() | numbers,

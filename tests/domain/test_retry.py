@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dueline.domain import limits
-from dueline.domain.retry import Backoff, RetryPolicy, decide, is_poison, is_retryable
+from dueline.domain.retry import Backoff, Conditions, RetryPolicy, decide, is_poison, is_retryable
 from dueline.domain.run import Outcome, OutcomeKind
 
 TIMED_OUT = Outcome(kind=OutcomeKind.TIMED_OUT)
@@ -158,3 +158,54 @@ def test_a_task_that_names_its_time_gets_it(policy: RetryPolicy, chance: float, 
     outcome = Outcome(kind=OutcomeKind.ERRORED, retry_after_ms=after_ms)
     assert decide(policy, outcome, attempts=1, chance=chance) == min(after_ms, limits.RETRY_CAP_MS_MAX)
     assert decide(policy, outcome, attempts=policy.max_attempts, chance=chance) is None
+
+
+@pytest.mark.parametrize(
+    ("attempts", "delay_ms"), [(1, 1_000), (2, 60_000), (3, 3_600_000), (4, 3_600_000), (99, 3_600_000)]
+)
+def test_a_list_is_gone_through_and_its_last_is_repeated(attempts: int, delay_ms: int) -> None:
+    policy = RetryPolicy(max_attempts=100, backoff=Backoff.LIST, delays_ms=(1_000, 60_000, 3_600_000))
+    for chance in (0.0, ALMOST_ONE):
+        assert decide(policy, TIMED_OUT, attempts=attempts, chance=chance) == delay_ms
+
+
+def test_a_target_that_asks_for_room_gets_it_from_a_list_too() -> None:
+    policy = RetryPolicy(backoff=Backoff.LIST, delays_ms=(1_000,))
+    assert decide(policy, refused(503, 9_000), attempts=1, chance=0.0) == 9_000
+
+
+@pytest.mark.parametrize(("elapsed_ms", "again"), [(0, True), (3_000, True), (3_001, False), (99_000, False)])
+def test_no_attempt_begins_after_the_time_for_them(elapsed_ms: int, again: bool) -> None:
+    policy = RetryPolicy(backoff=Backoff.FIXED, base_ms=7_000, max_elapsed_ms=10_000)
+    assert (decide(policy, TIMED_OUT, attempts=1, chance=0.0, elapsed_ms=elapsed_ms) is not None) is again
+
+
+def test_a_target_that_asks_for_more_than_there_is_ends_the_run() -> None:
+    policy = RetryPolicy(max_elapsed_ms=10_000)
+    assert decide(policy, refused(429, 10_001), attempts=1, chance=0.0) is None
+    assert decide(policy, refused(429, 10_000), attempts=1, chance=0.0) == 10_000
+
+
+def test_what_to_retry_on_takes_the_place_of_the_default() -> None:
+    policy = RetryPolicy(retry_on=Conditions(((404, 404), (500, 502)), (OutcomeKind.UNREACHABLE,)))
+    again = [refused(404), refused(500), refused(502), Outcome(kind=OutcomeKind.UNREACHABLE)]
+    assert all(is_retryable(policy, outcome) for outcome in again)
+    last = [refused(429), refused(503), TIMED_OUT, Outcome(kind=OutcomeKind.ERRORED)]
+    assert not any(is_retryable(policy, outcome) for outcome in last)
+    assert not is_retryable(RetryPolicy(retry_on=Conditions()), TIMED_OUT)
+
+
+def test_what_is_never_retried_is_taken_away_from_either() -> None:
+    never = Conditions(((501, 501),), (OutcomeKind.TIMED_OUT,))
+    for policy in (RetryPolicy(never_on=never), RetryPolicy(never_on=never, retry_on=Conditions(((500, 599),)))):
+        assert not is_retryable(policy, refused(501))
+        assert not is_retryable(policy, TIMED_OUT)
+        assert is_retryable(policy, refused(500))
+
+
+@pytest.mark.parametrize("kind", [OutcomeKind.CANCELLED, OutcomeKind.IMPOSSIBLE, OutcomeKind.LOST])
+def test_no_policy_tries_again_what_cannot_be_tried(kind: OutcomeKind) -> None:
+    everything = RetryPolicy(retry_on=Conditions(((100, 999),), tuple(OutcomeKind)))
+    assert not is_retryable(everything, Outcome(kind=kind))
+    assert not is_retryable(everything, refused(410))
+    assert is_retryable(everything, refused(411))

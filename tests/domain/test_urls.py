@@ -2,7 +2,7 @@
 
 import pytest
 
-from dueline.domain.urls import url_problem
+from dueline.domain.urls import authority, url_problem
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,17 @@ def test_a_good_url(url: str) -> None:
 )
 def test_a_bad_url(url: str) -> None:
     assert url_problem(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://Example.com", "example.com"),
+        ("https://a:8443/b", "a:8443"),
+        ("http://[::1]:80?x", "[::1]:80"),
+        ("http://{{tenant}}.b/c", "{{tenant}}.b"),
+        ("nothing", ""),
+    ],
+)
+def test_the_authority_of_a_url(url: str, host: str) -> None:
+    assert authority(url) == host

@@ -143,8 +143,8 @@ def payload_problem(payload: Any, *, payload_bytes_max: int) -> str | None:
 
 
 def _read_method(method: str, problems: Problems) -> str:
-    if method == "POST":
-        return method
+    if method.upper() == "POST":
+        return "POST"
     if not _TOKEN.fullmatch(method) or len(method) > limits.METHOD_LETTERS_MAX:
         problems.add("target.method", "must be an HTTP method such as POST")
     elif method.upper() in _METHODS_REFUSED:
@@ -237,7 +237,7 @@ def _ca_problem(text: str) -> str | None:
         return "must hold certificates only, and no private key"
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
-    except (ssl.SSLError, ValueError):
+    except (ssl.SSLError, TypeError, ValueError):
         return "must be certificates as PEM (-----BEGIN CERTIFICATE-----)"
     return None
 
