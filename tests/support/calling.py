@@ -1,4 +1,4 @@
-"""An HTTP executor in the hands of a test."""
+"""An HTTP executor at work, for tests of what it does with targets."""
 
 import asyncio
 import threading
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from dueline.worker.executors.exchange import USUAL
 from dueline.worker.executors.http import HttpCall, HttpExecutor, HttpReply
 
 PATIENCE_S = 30.0
@@ -38,6 +39,14 @@ class Caller:
         assert len(self.replies) == total
         return self.replies
 
+    async def answered_by(self, which: Callable[[HttpReply], bool], total: int) -> list[HttpReply]:
+        """The replies that `which` holds for, once there are `total` of them, whatever else has come."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(found := [reply for reply in self.replies if which(reply)]) < total:
+                self._arrived.clear()
+                await self._arrived.wait()
+        return found
+
     def submit(self, url: str, keys: range, timeout_ms: int = 20_000) -> None:
         self.executor.submit([HttpCall(key, "POST", url, (f"dueline-run: {key}",), b"{}", timeout_ms) for key in keys])
 
@@ -45,10 +54,14 @@ class Caller:
         self.executor.close()
         assert self.executor.in_flight == 0
 
+    def a_call(self, key: object, method: str, url: str, body: bytes | None, **more: Any) -> HttpCall:
+        headers, timeout_ms = more.get("headers", ()), more.get("ms", 20_000)
+        return HttpCall(key, method, url, headers, body, timeout_ms, more.get("options", USUAL))
+
     async def call(self, url: str, method: str = "GET", body: bytes | None = None, **more: Any) -> HttpReply:
         """Perform one call and return its reply."""
         before = len(self.replies)
-        self.executor.submit([HttpCall(before, method, url, more.get("headers", ()), body, more.get("ms", 20_000))])
+        self.executor.submit([self.a_call(before, method, url, body, **more)])
         reply = (await self.answered(before + 1))[-1]
         assert (reply.key, reply.status is None) == (before, reply.failure is not None)
         return reply

@@ -87,7 +87,15 @@ _OK = Answer(body=b"ok")
 class Target:
     """Listens on 127.0.0.1 from entry to exit. `hits` holds every request in order of arrival."""
 
-    def __init__(self, *, port: int = 0, log: int | None = None, remember: bool = True, tls: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        log: int | None = None,
+        remember: bool = True,
+        tls: bool = False,
+        certificate: str = KEY_AND_CERTIFICATE,
+    ) -> None:
         self.port = port
         self.hits: list[Hit] = []
         self.hits_total = 0
@@ -97,6 +105,7 @@ class Target:
         self._log = log
         self._remember = remember
         self._tls = tls
+        self._certificate = certificate
         self._server: asyncio.Server | None = None
         self._arrived = asyncio.Event()
         self._all_lost = asyncio.Event()
@@ -154,7 +163,7 @@ class Target:
     def _tls_context(self) -> ssl.SSLContext:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         with tempfile.NamedTemporaryFile("w") as certificate:
-            certificate.write(KEY_AND_CERTIFICATE)
+            certificate.write(self._certificate)
             certificate.flush()
             context.load_cert_chain(certificate.name)
         return context

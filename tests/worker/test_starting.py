@@ -1,0 +1,179 @@
+"""What a worker does with claims whose time has come: calls, and runs that are put off without an attempt."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from dueline.domain import limits
+from dueline.domain.circuits import CircuitPolicy
+from dueline.domain.ids import RunId
+from dueline.domain.job import Execution, HttpTarget
+from dueline.domain.run import OutcomeKind
+from dueline.domain.states import HeldReason, RunKind, RunState
+from dueline.engine.definitions import Definitions
+from dueline.engine.membership import Membership
+from dueline.runtime.clock import ManualClock, StoreTime
+from dueline.store.protocol import RunStore
+from dueline.store.shapes import Claim, Finish, Postponed, Retry
+from dueline.testing.calls import Answer, Call, RecordingExecutor
+from dueline.testing.world import VirtualChance
+from dueline.worker.worker import Worker, WorkerOptions
+
+POLICY = CircuitPolicy(calls_min=10, wait_s=10)
+
+
+class FakeStore:
+    def __init__(self) -> None:
+        self.finished: list[Finish] = []
+        self.retried: list[Retry] = []
+        self.postponed: list[Postponed] = []
+
+    async def finish(self, finishes: Sequence[Finish]) -> set[RunId]:
+        self.finished += finishes
+        return {end.run_id for end in finishes}
+
+    async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
+        self.retried += retries
+        return {end.run_id for end in retries}
+
+    async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
+        self.postponed += postponed
+        return {one.run_id for one in postponed}
+
+
+class FakeMembership:
+    def __init__(self, clock: ManualClock) -> None:
+        self.boot_id = "w1"
+        self.trusted = True
+        self.time = StoreTime(clock)
+        self.time.measured(clock.wall_ms(), sent_s=clock.monotonic_s())
+
+
+async def keys_of(tenants: Collection[str], /, *, now_ms: int) -> Mapping[str, tuple[bytes, ...]]:
+    del now_ms
+    return {tenant: (b"k" * 32,) for tenant in tenants if tenant == "signs"}
+
+
+class Desk:
+    """A worker on a virtual clock, whose targets answer as `answers` says by their host."""
+
+    def __init__(self, slots: int = 100) -> None:
+        self.clock = ManualClock()
+        self.store = FakeStore()
+        self.calls: list[Call] = []
+        self.answers: dict[str, Answer] = {}
+        self._number = 0
+        self.worker = Worker(
+            cast(RunStore, self.store),
+            cast(Membership, FakeMembership(self.clock)),
+            cast(Definitions, None),
+            self.clock,
+            VirtualChance(),
+            WorkerOptions(slots=slots, circuit=POLICY),
+            make_executor=self._make_executor,
+            keys_of=keys_of,
+        )
+
+    def _make_executor(self, **seams: Any) -> RecordingExecutor:
+        self.executor = RecordingExecutor(**seams, calls=self.calls, respond=lambda: self._respond)
+        return self.executor
+
+    def _respond(self, call: Call) -> Answer:
+        return self.answers.get(call.url.split("/")[2], Answer())
+
+    def claims(self, url: str, count: int, *, tenant: str = "acme", **target: Any) -> list[Claim]:
+        spec = msgspec.json.encode(Execution(target=HttpTarget(url=url, **target))).decode()
+        now_ms = self.clock.wall_ms()
+        made = []
+        for _ in range(count):
+            self._number += 1
+            run_id = RunId(self._number.to_bytes(16, "big"))
+            made.append(Claim(run_id, 1, None, None, tenant, RunKind.ADHOC, now_ms, now_ms, now_ms, 1, 0, False, spec))
+        return made
+
+    async def start(self, claims: list[Claim]) -> None:
+        await self.worker._start(claims)
+
+    async def settle(self, seconds: float = 0.0) -> None:
+        self.clock.advance(seconds)
+        self.executor.deliver_ended()
+        await self.worker._reports.step()
+
+
+@pytest.fixture
+async def desk() -> Desk:
+    return Desk()
+
+
+async def test_runs_of_a_target_that_is_down_are_put_off_without_an_attempt(desk: Desk) -> None:
+    desk.answers["down"] = Answer(503)
+    await desk.start(desk.claims("http://down/", 10))
+    await desk.settle()
+    assert len(desk.store.retried) == 10
+    await desk.start(desk.claims("http://down/", 40) + desk.claims("http://up/", 40))
+    await desk.settle()
+    assert {(one.token, one.reason) for one in desk.store.postponed} == {(1, HeldReason.CIRCUIT)}
+    assert len(desk.store.postponed) == len(desk.store.finished) == 40
+    assert len(desk.calls) == 50
+    now_ms = desk.clock.wall_ms()
+    due = [one.due_ms - now_ms for one in desk.store.postponed]
+    assert 10_000 <= min(due) < max(due) <= 20_000
+    assert len(set(due)) > 20
+    assert desk.worker.under_way == 0
+
+
+async def test_when_the_target_is_back_one_probe_opens_the_door(desk: Desk) -> None:
+    desk.answers["down"] = Answer(503)
+    await desk.start(desk.claims("http://down/", 10))
+    await desk.settle()
+    desk.answers["down"] = Answer(200)
+    desk.clock.advance(POLICY.wait_s)
+    await desk.start(desk.claims("http://down/", 5))
+    assert (len(desk.calls), len(desk.store.postponed)) == (11, 4)
+    await desk.settle()
+    await desk.start(desk.claims("http://down/", 5))
+    assert (len(desk.calls), len(desk.store.postponed)) == (16, 4)
+
+
+async def test_a_hanging_target_cannot_take_all_slots(desk: Desk) -> None:
+    desk.answers["hangs"] = Answer(takes="1h")
+    await desk.start(desk.claims("http://hangs/", 100))
+    assert (desk.worker.under_way, len(desk.store.postponed)) == (50, 50)
+    assert {one.reason for one in desk.store.postponed} == {HeldReason.HOST_BUSY}
+    assert min(one.due_ms for one in desk.store.postponed) > desk.clock.wall_ms() + limits.AHEAD_MS
+    await desk.start(desk.claims("http://other/", 50))
+    await desk.settle()
+    assert len(desk.store.finished) == 50
+
+
+async def test_a_run_whose_url_is_none_ends_as_impossible(desk: Desk) -> None:
+    await desk.start(desk.claims("http://{{job.name}}.example/", 1))
+    await desk.settle()
+    (end,) = desk.store.finished
+    assert (end.state, end.attempt.outcome.kind) == (RunState.FAILED, OutcomeKind.IMPOSSIBLE)
+    assert "host" in (end.attempt.outcome.error or "")
+    assert (desk.calls, desk.worker.under_way) == ([], 0)
+
+
+async def test_calls_are_signed_for_those_who_have_a_secret(desk: Desk) -> None:
+    await desk.start(desk.claims("http://t/", 1, tenant="signs") + desk.claims("http://t/", 1))
+    signed, plain = desk.calls
+    assert signed.headers["webhook-id"] == signed.run_id
+    assert signed.headers["webhook-timestamp"] == str(desk.clock.wall_ms() // 1000)
+    assert signed.headers["webhook-signature"].startswith("v1,")
+    assert "webhook-signature" not in plain.headers
+
+
+async def test_the_targets_own_idea_of_success_counts(desk: Desk) -> None:
+    desk.answers["t"] = Answer(404)
+    await desk.start(desk.claims("http://t/", 1, expected_status=((404, 404),)) + desk.claims("http://t/", 1))
+    await desk.settle()
+    assert [end.state for end in desk.store.finished] == [RunState.SUCCEEDED, RunState.FAILED]
+
+
+async def test_without_a_trusted_lease_nothing_is_started_or_put_off(desk: Desk) -> None:
+    cast(FakeMembership, desk.worker._membership).trusted = False
+    await desk.start(desk.claims("http://t/", 3))
+    assert (desk.calls, desk.store.postponed, desk.worker.under_way) == ([], [], 0)
