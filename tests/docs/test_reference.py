@@ -24,7 +24,7 @@ from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewVi
 from dueline.wire.recoveries import JobRecoveryView, RecoveryInput, RecoveryView
 from dueline.wire.runs import AdhocInput, AttemptView, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
-from dueline.wire.targets import HttpTargetForm
+from dueline.wire.targets import HttpTargetForm, TlsForm
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 API = (REFERENCE / "api.md").read_text()
@@ -33,7 +33,7 @@ SETTINGS = (REFERENCE / "settings.md").read_text()
 
 ROOT_OPTIONS = {"--version", "--install-completion", "--show-completion"}
 FORMS = [
-    *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm),
+    *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm, TlsForm),
     *(AdhocInput, RunView, AttemptView, OccurrenceView, MoveInput, BackfillInput, BackfillView, BackfillItem),
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),

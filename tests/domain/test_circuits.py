@@ -80,12 +80,13 @@ def test_after_it_closed_the_wait_is_short_again() -> None:
 
 @pytest.mark.parametrize("failed", [True, False])
 def test_calls_from_before_it_opened_say_nothing(failed: bool) -> None:
-    circuit = opened()
+    circuit, states = opened(), []
     circuit.record(failed, started_s=99.0, now_s=101.0)
-    assert circuit.state is CircuitState.OPEN
+    states.append(circuit.state)
     assert circuit.admit(105.0)
     circuit.record(failed, started_s=99.0, now_s=106.0)
-    assert circuit.state is CircuitState.HALF_OPEN
+    states.append(circuit.state)
+    assert states == [CircuitState.OPEN, CircuitState.HALF_OPEN]
 
 
 def test_a_probe_that_says_nothing_makes_room_for_another() -> None:
