@@ -29,7 +29,7 @@ SAMPLE: Mapping[str, str] = {
 _RESERVED = "secrets."
 _PLACE = re.compile(r"\{\{ *((?:run|job|secrets|tenant)\.[^{}\s\"]*|tenant) *\}\}")
 _KNOWN = re.compile(r"\{\{ *(" + "|".join(map(re.escape, sorted(NAMES))) + r") *\}\}")
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_RESERVED_LETTER = re.compile(r"[^A-Za-z0-9._~-]")
 _UNSENDABLE = re.compile(r"[^ -~]")
 _json = msgspec.json.Encoder()
 
@@ -96,7 +96,7 @@ def in_json(value: str) -> str:
 
 def in_url(value: str) -> str:
     """For any part of a URL: whatever could mean something there is percent-encoded."""
-    return "".join([chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in value.encode()])
+    return _RESERVED_LETTER.sub(lambda letter: "".join([f"%{byte:02X}" for byte in letter[0].encode()]), value)
 
 
 def in_header(value: str) -> str:
