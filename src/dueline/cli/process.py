@@ -36,6 +36,7 @@ from dueline.store.opening import is_embedded, make_store
 from dueline.store.protocol import Store
 from dueline.store.shapes import NewNode, Role
 from dueline.worker.executors.http import HttpExecutor
+from dueline.worker.secrets import Secrets
 from dueline.worker.worker import Worker, WorkerOptions
 
 log = get_log(__name__)
@@ -132,11 +133,19 @@ class Process:
         settings = self._settings
         options = WorkerOptions(queues=settings.queues, slots=settings.slots, drain_s=settings.drain_s)
         policy = target_policy(settings, self._role)
+        keys_of = Secrets(store, self._clock).keys_of
         make_executor = partial(HttpExecutor, judge_address=partial(judge, policy=policy))
 
         def make_worker(membership: Membership, definitions: Definitions) -> Worker:
             return Worker(
-                store, membership, definitions, self._clock, self._chance, options, make_executor=make_executor
+                store,
+                membership,
+                definitions,
+                self._clock,
+                self._chance,
+                options,
+                keys_of=keys_of,
+                make_executor=make_executor,
             )
 
         return [make_worker]
