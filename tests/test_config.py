@@ -141,3 +141,10 @@ def test_secrets_are_not_shown() -> None:
     assert shown(settings, "db") == "postgresql://me:***@host:5432,other/db"
     assert shown(settings, "queues") == "a,b"
     assert shown(settings, "admin_key") == ""
+
+
+@pytest.mark.parametrize("share", ["0", "1.1", "half", "-1"])
+def test_a_share_of_the_slots_is_some_of_them(share: str) -> None:
+    assert load(DUELINE_HOST_SHARE="0.25").host_share == 0.25
+    with pytest.raises(Invalid, match="DUELINE_HOST_SHARE"):
+        load(DUELINE_HOST_SHARE=share)

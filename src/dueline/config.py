@@ -27,6 +27,7 @@ SECRETS = frozenset({"api_key", "admin_key"})
 PAYLOAD_BYTES_CEILING = 1024 * 1024
 """What payloads may be configured to: past a megabyte, run rows and claim batches stop being cheap."""
 _SLOTS_CEILING = 100_000
+_SHARE_LEAST = 0.01
 _DRAIN_S_CEILING = 3_600.0
 _RATE_LEAST = 0.01
 _RATE_CEILING = 100_000.0
@@ -41,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     db: str
     queues: tuple[str, ...]
     slots: int
+    host_share: float
     drain_s: float
     recovery: str
     recovery_rate: float
@@ -113,6 +115,7 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
         "db": str(_user_dir(variables, "XDG_DATA_HOME", ".local/share") / "dueline.db"),
         "queues": (),
         "slots": limits.SLOTS_DEFAULT,
+        "host_share": limits.HOST_SHARE,
         "drain_s": limits.DRAIN_S,
         "recovery": "auto",
         "recovery_rate": limits.RECOVERY_RATE_DEFAULT,
@@ -278,6 +281,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "db": _db,
     "queues": _queues,
     "slots": _whole(1, _SLOTS_CEILING),
+    "host_share": _number(_SHARE_LEAST, 1, "slots out of one"),
     "drain_s": _number(0, _DRAIN_S_CEILING, "seconds"),
     "recovery": _choice("auto", "hold"),
     "recovery_rate": _number(_RATE_LEAST, _RATE_CEILING, "runs a second"),

@@ -128,7 +128,7 @@ class Cluster:
     async def add(
         self, name: str = "node", *, store: Store | None = None, role: Role = Role.ALL, slots: int = 100
     ) -> HandNode:
-        node = HandNode(self, store or self.store, name, role=role, options=WorkerOptions(slots=slots))
+        node = HandNode(self, store or self.store, name, role=role, options=WorkerOptions(slots=slots, host_share=1.0))
         self.nodes.append(node)
         return await node.join()
 

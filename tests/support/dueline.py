@@ -40,6 +40,7 @@ class DuelineProcess:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DUELINE_")}
         environment |= {"DUELINE_DB": db, "DUELINE_LOG_FORM": "json", "HOME": str(folder)}
         environment["DUELINE_PRIVATE_TARGETS"] = private_targets
+        environment["DUELINE_HOST_SHARE"] = "1"  # There is one target, and it may have every slot.
         with self._log.open("ab") as log, (folder / f"{name}.out").open("ab") as out:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "dueline", *arguments], stdout=out, stderr=log, env=environment

@@ -131,7 +131,9 @@ class Process:
         if self._role is Role.SCHEDULER:
             return []
         settings = self._settings
-        options = WorkerOptions(queues=settings.queues, slots=settings.slots, drain_s=settings.drain_s)
+        options = WorkerOptions(
+            queues=settings.queues, slots=settings.slots, drain_s=settings.drain_s, host_share=settings.host_share
+        )
         policy = target_policy(settings, self._role)
         keys_of = Secrets(store, self._clock).keys_of
         make_executor = partial(HttpExecutor, judge_address=partial(judge, policy=policy))
