@@ -41,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     db: str
     queues: tuple[str, ...]
+    labels: tuple[str, ...]
     slots: int
     host_share: float
     drain_s: float
@@ -114,6 +115,7 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
         "port": 8700,
         "db": str(_user_dir(variables, "XDG_DATA_HOME", ".local/share") / "dueline.db"),
         "queues": (),
+        "labels": (),
         "slots": limits.SLOTS_DEFAULT,
         "host_share": limits.HOST_SHARE,
         "drain_s": limits.DRAIN_S,
@@ -220,6 +222,14 @@ def _parts(raw: Any, what: str) -> list[Any]:
     return list(raw)
 
 
+def _labels(raw: Any) -> tuple[str, ...]:
+    labels = _parts(raw, "labels")
+    for label in labels:
+        if not isinstance(label, str) or not _QUEUE.fullmatch(label):
+            raise ValueError(f"{label!r} is not a label: use the letters A-Z a-z 0-9 . _ -")
+    return tuple(sorted(set(labels)))
+
+
 def _url(raw: Any) -> str:
     url = _text(raw)
     if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url):
@@ -280,6 +290,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "port": _whole(0, 65_535),
     "db": _db,
     "queues": _queues,
+    "labels": _labels,
     "slots": _whole(1, _SLOTS_CEILING),
     "host_share": _number(_SHARE_LEAST, 1, "slots out of one"),
     "drain_s": _number(0, _DRAIN_S_CEILING, "seconds"),

@@ -8,8 +8,18 @@ import pytest
 
 from tests.api.serving import TARGET, Reply, ServedApi
 
+TARGET_DEFAULTS = {
+    "body_base64": None,
+    "connect_timeout": "PT10S",
+    "expected_status": ["2xx"],
+    "keep_headers": ["content-type", "location", "retry-after"],
+    "tls": {"verify": True, "ca": None},
+    "sign": True,
+}
+RETRY_DEFAULTS: dict[str, Any] = {"delays": [], "max_elapsed": None, "retry_on": None, "never_on": []}
 WHOLE_JOB: dict[str, Any] = {
     "target": {
+        **TARGET_DEFAULTS,
         "type": "http",
         "method": "PUT",
         "url": "https://example.com/report?full=1",
@@ -20,8 +30,18 @@ WHOLE_JOB: dict[str, Any] = {
     "queue": "reports",
     "priority": 9,
     "region": "eu-1",
-    "retry": {"max_attempts": 7, "backoff": "fixed", "base": "PT2S", "cap": "PT10M", "max_lost": 2},
+    "retry": {
+        **RETRY_DEFAULTS,
+        "max_attempts": 7,
+        "backoff": "fixed",
+        "base": "PT2S",
+        "cap": "PT10M",
+        "max_lost": 2,
+    },
     "timeout": "PT1M",
+    "run_timeout": "PT1H",
+    "expires_after": "PT10M",
+    "requires": ["eu", "gpu"],
     "overlap": "queue_one",
     "misfire": {"policy": "fire_all", "window": "P1D", "cap": 5},
     "delivery": "at_most_once",
@@ -53,13 +73,30 @@ def test_a_small_job_gets_every_default(api: ServedApi) -> None:
     assert job["created_at"] == job["updated_at"]
     assert {name: value for name, value in job.items() if name not in ("id", "name", "created_at", "updated_at")} == {
         "tenant": "default",
-        "target": {"type": "http", "method": "POST", "url": TARGET["url"], "headers": {}, "body": None},
+        "target": {
+            "type": "http",
+            "method": "POST",
+            "url": TARGET["url"],
+            "headers": {},
+            "body": None,
+            **TARGET_DEFAULTS,
+        },
         "schedule": None,
         "queue": "default",
         "priority": 5,
         "region": "",
-        "retry": {"max_attempts": 5, "backoff": "exponential", "base": "PT1S", "cap": "PT5M", "max_lost": 3},
+        "retry": {
+            "max_attempts": 5,
+            "backoff": "exponential",
+            "base": "PT1S",
+            "cap": "PT5M",
+            "max_lost": 3,
+            **RETRY_DEFAULTS,
+        },
         "timeout": "PT30S",
+        "run_timeout": None,
+        "expires_after": None,
+        "requires": [],
         "overlap": "skip",
         "misfire": {"policy": "fire_once", "window": "PT1H", "cap": 100},
         "delivery": "at_least_once",

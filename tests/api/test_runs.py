@@ -102,7 +102,7 @@ def test_what_is_not_an_id_names_no_run(api: ServedApi) -> None:
 async def _claim(store: Store) -> Any:
     worker = BootId("w")
     await store.register(NewNode(boot_id=worker, role=Role.WORKER, host="here", pid=1, version="1"), lease_s=60)
-    (claim,) = (await store.claim(worker, "default", ahead_ms=1_000, limit=10)).claims
+    (claim,) = (await store.claim(worker, "default", "", ahead_ms=1_000, limit=10)).claims
     return claim
 
 

@@ -11,7 +11,7 @@ from dueline.domain.ids import BootId
 from dueline.engine.membership import Membership
 from dueline.runtime.clock import ManualClock
 from dueline.store.protocol import MemberStore
-from dueline.store.shapes import NewNode, Role
+from dueline.store.shapes import Beat, NewNode, Role
 
 STORE_AHEAD_MS = 5_000
 TRUSTED_S = limits.LEASE_S - limits.LEASE_MARGIN_S
@@ -24,15 +24,18 @@ class FakeStore:
         self._clock = clock
         self.calls: list[tuple[str, object]] = []
         self.beating: Callable[[], None] = lambda: None
+        self.busy = 0
+        self.drain_asked = False
 
     async def register(self, node: NewNode, *, lease_s: float) -> None:
         self.calls.append(("register", (node.boot_id, lease_s)))
 
-    async def beat(self, boot_id: BootId, *, lease_s: float) -> int:
+    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int) -> Beat:
         self.calls.append(("beat", (boot_id, lease_s)))
+        self.busy = busy
         store_ms = self._clock.wall_ms() + STORE_AHEAD_MS
         self.beating()
-        return store_ms
+        return Beat(store_ms, self.drain_asked)
 
     async def drain(self, boot_id: BootId) -> None:
         self.calls.append(("drain", boot_id))
@@ -142,3 +145,12 @@ async def test_draining_keeps_the_lease(member: Member) -> None:
     await member.membership.drain()
     assert member.store.calls[-1] == ("drain", BootId("b1"))
     assert member.membership.trusted
+
+
+async def test_a_beat_tells_how_busy_it_is_and_hears_when_it_is_to_drain(member: Member) -> None:
+    member.membership.busy = lambda: 7
+    await member.membership.join()
+    assert (member.store.busy, member.membership.drain_asked.is_set()) == (7, False)
+    member.store.drain_asked = True
+    await member.membership.step()
+    assert member.membership.drain_asked.is_set()

@@ -126,9 +126,16 @@ class Cluster:
         self.operations = Operations(self.store, lambda: self._synchronised(time), self.chance)
 
     async def add(
-        self, name: str = "node", *, store: Store | None = None, role: Role = Role.ALL, slots: int = 100
+        self,
+        name: str = "node",
+        *,
+        store: Store | None = None,
+        role: Role = Role.ALL,
+        slots: int = 100,
+        labels: tuple[str, ...] = (),
     ) -> HandNode:
-        node = HandNode(self, store or self.store, name, role=role, options=WorkerOptions(slots=slots, host_share=1.0))
+        options = WorkerOptions(slots=slots, labels=labels, host_share=1.0)
+        node = HandNode(self, store or self.store, name, role=role, options=options)
         self.nodes.append(node)
         return await node.join()
 

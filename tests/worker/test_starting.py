@@ -15,11 +15,10 @@ from dueline.domain.states import HeldReason, RunKind, RunState
 from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.runtime.clock import ManualClock, StoreTime
-from dueline.store.protocol import RunStore
 from dueline.store.shapes import Claim, Finish, Postponed, Retry
 from dueline.testing.calls import Answer, Call, RecordingExecutor
 from dueline.testing.world import VirtualChance
-from dueline.worker.worker import Worker, WorkerOptions
+from dueline.worker.worker import Worker, WorkerOptions, WorkerStore
 
 POLICY = CircuitPolicy(calls_min=10, wait_s=10)
 
@@ -66,7 +65,7 @@ class Desk:
         self.answers: dict[str, Answer] = {}
         self._number = 0
         self.worker = Worker(
-            cast(RunStore, self.store),
+            cast(WorkerStore, self.store),
             cast(Membership, FakeMembership(self.clock)),
             cast(Definitions, None),
             self.clock,

@@ -119,12 +119,16 @@ class Process:
 
     def _new_node(self) -> NewNode:
         assert self._role is not None
+        works = self._role is not Role.SCHEDULER
         return NewNode(
             boot_id=BootId(self._chance.entropy().hex()),
             role=self._role,
             host=socket.gethostname(),
             pid=os.getpid(),
             version=__version__,
+            queues=self._settings.queues if works else (),
+            labels=self._settings.labels if works else (),
+            slots=self._settings.slots if works else 0,
         )
 
     def _parts(self, store: Store) -> list[Callable[[Membership, Definitions], Worker]]:
@@ -132,7 +136,11 @@ class Process:
             return []
         settings = self._settings
         options = WorkerOptions(
-            queues=settings.queues, slots=settings.slots, drain_s=settings.drain_s, host_share=settings.host_share
+            queues=settings.queues,
+            labels=settings.labels,
+            slots=settings.slots,
+            drain_s=settings.drain_s,
+            host_share=settings.host_share,
         )
         policy = target_policy(settings, self._role)
         keys_of = Secrets(store, self._clock).keys_of

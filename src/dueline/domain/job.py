@@ -58,14 +58,7 @@ class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_def
     """Whether calls are signed, where the tenant has a secret."""
 
 
-class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_defaults=True):
-    """A Python task, by the name under which an application registered it, and its arguments by name."""
-
-    task: str
-    args: dict[str, Any] = {}
-
-
-Target = HttpTarget | TaskTarget
+Target = HttpTarget
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -84,7 +77,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def lane(self) -> str:
-        return lane_of(self.requires, task=isinstance(self.target, TaskTarget))
+        return lane_of(self.requires, task=False)
 
     def expires_ms(self, due_ms: int) -> int | None:
         return None if self.expires_after_ms is None else due_ms + self.expires_after_ms

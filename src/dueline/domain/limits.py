@@ -126,6 +126,7 @@ REDRIVE_BATCH = 1_000
 """Dead letters of one redrive call: about a second of store time; many calls redrive many, and show how far they are."""
 REDRIVE_RATE_DEFAULT = 50.0
 REDRIVE_RATE_MAX = 10_000.0
+EXPIRES_AFTER_MS_MAX = 30 * 86_400_000
 LABELS_MAX = 16
 LABEL_LETTERS_MAX = 64
 CHECKPOINT_BYTES_MAX = 64 * 1024

@@ -34,10 +34,10 @@ class Reaper:
         if strays:
             await self._reclaim(strays)
         ended = await self._store.sweep_cancelled(limit=limits.RECLAIM_BATCH)
-        ended += await self._store.expire(limit=limits.RECLAIM_BATCH)
+        expired = await self._store.expire(limit=limits.RECLAIM_BATCH)
         await self._store.sweep_awaiting()
         freed = await self._store.free_held(limit=limits.RECLAIM_BATCH)
-        return 0.0 if max(len(strays), ended, freed) == limits.RECLAIM_BATCH else limits.SWEEP_S
+        return 0.0 if max(len(strays), ended, expired, freed) == limits.RECLAIM_BATCH else limits.SWEEP_S
 
     async def _reclaim(self, strays: Sequence[Stray]) -> None:
         keys = {

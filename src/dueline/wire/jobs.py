@@ -14,7 +14,15 @@ from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Delivery, Execution, Job
 from dueline.domain.overlap import Overlap
 from dueline.domain.states import JobState
-from dueline.wire.labels import check_name, check_priority, check_queue, check_region, check_tags, read_duration
+from dueline.wire.labels import (
+    check_name,
+    check_names_list,
+    check_priority,
+    check_queue,
+    check_region,
+    check_tags,
+    read_duration,
+)
 from dueline.wire.merging import merge
 from dueline.wire.policies import (
     DEFAULT_MISFIRE,
@@ -50,6 +58,8 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     retry: RetryForm = DEFAULT_RETRY
     timeout: str = TIMEOUT_DEFAULT
     run_timeout: str | None = None
+    expires_after: str | None = None
+    requires: list[str] = []
     overlap: Overlap = Overlap.SKIP
     misfire: MisfireForm = DEFAULT_MISFIRE
     delivery: Delivery = Delivery.AT_LEAST_ONCE
@@ -68,6 +78,8 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     retry: dict[str, Any] | UnsetType | None = UNSET
     timeout: str | UnsetType | None = UNSET
     run_timeout: str | UnsetType | None = UNSET
+    expires_after: str | UnsetType | None = UNSET
+    requires: list[str] | UnsetType | None = UNSET
     overlap: Overlap | UnsetType | None = UNSET
     misfire: dict[str, Any] | UnsetType | None = UNSET
     delivery: Delivery | UnsetType | None = UNSET
@@ -88,6 +100,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     retry: RetryForm
     timeout: str
     run_timeout: str | None
+    expires_after: str | None
+    requires: tuple[str, ...]
     overlap: Overlap
     misfire: MisfireForm
     delivery: Delivery
@@ -162,6 +176,12 @@ class ExecutionForm(Protocol):
     def timeout(self) -> str: ...
     @property
     def run_timeout(self) -> str | None: ...
+
+    @property
+    def expires_after(self) -> str | None: ...
+
+    @property
+    def requires(self) -> list[str]: ...
     @property
     def delivery(self) -> Delivery: ...
 
@@ -176,12 +196,20 @@ def to_execution(
     run_timeout_ms = None
     if asked.run_timeout is not None:
         run_timeout_ms = _read_timeout(asked.run_timeout, "run_timeout", problems, most_ms=limits.RUN_TIMEOUT_MS_MAX)
+    expires_after_ms = None
+    if asked.expires_after is not None:
+        expires_after_ms = read_duration(
+            asked.expires_after, "expires_after", problems, least_ms=1_000, most_ms=limits.EXPIRES_AFTER_MS_MAX
+        )
+    check_names_list(asked.requires, "requires", problems, most=limits.LABELS_MAX, noun="labels")
     return Execution(
         target=to_target(asked.target, problems, payload_bytes_max=payload_bytes_max, has_job=has_job),
         retry=to_retry(asked.retry, problems),
         timeout_ms=timeout_ms,
         run_timeout_ms=run_timeout_ms,
         delivery=asked.delivery,
+        expires_after_ms=expires_after_ms,
+        requires=tuple(sorted(asked.requires)),
     )
 
 
@@ -208,6 +236,8 @@ def job_view(job: Job) -> JobView:
         retry=retry_form(execution.retry),
         timeout=format_duration(execution.timeout_ms),
         run_timeout=_run_timeout(execution),
+        expires_after=_expires_after(execution),
+        requires=execution.requires,
         overlap=definition.overlap,
         misfire=misfire_form(definition.misfire),
         delivery=execution.delivery,
@@ -231,6 +261,10 @@ def _read_timeout(text: str, field: str, problems: Problems, *, most_ms: int) ->
     return read_duration(text, field, problems, least_ms=limits.TIMEOUT_MS_MIN, most_ms=most_ms)
 
 
+def _expires_after(execution: Execution) -> str | None:
+    return None if execution.expires_after_ms is None else format_duration(execution.expires_after_ms)
+
+
 def _run_timeout(execution: Execution) -> str | None:
     return None if execution.run_timeout_ms is None else format_duration(execution.run_timeout_ms)
 
@@ -248,6 +282,8 @@ def _writable(definition: Definition) -> Any:
             retry=retry_form(execution.retry),
             timeout=format_duration(execution.timeout_ms),
             run_timeout=_run_timeout(execution),
+            expires_after=_expires_after(execution),
+            requires=list(execution.requires),
             overlap=definition.overlap,
             misfire=misfire_form(definition.misfire),
             delivery=execution.delivery,

@@ -28,6 +28,8 @@ class AdhocInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     retry: RetryForm = DEFAULT_RETRY
     timeout: str = TIMEOUT_DEFAULT
     run_timeout: str | None = None
+    expires_after: str | None = None
+    requires: list[str] = []
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     tags: list[str] = []
     due_at: str | None = None

@@ -15,6 +15,7 @@ from dueline.domain.ids import RunId
 from dueline.domain.job import Execution
 from dueline.domain.lanes import PLAIN, TASK, serves
 from dueline.domain.overlap import OverlapVerdict, decide
+from dueline.domain.retry import GONE
 from dueline.domain.schedule import After
 from dueline.domain.states import EndReason
 from dueline.engine.definitions import Definitions, Key
@@ -23,12 +24,13 @@ from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
 from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
-from dueline.store.protocol import RunStore
+from dueline.store.protocol import JobStore, RunStore
 from dueline.store.shapes import Blocked, Claim, Finish, Retry
 from dueline.worker.admission import Admission
 from dueline.worker.calls import PreparedCall, Unsendable, make_call, prepare_call
 from dueline.worker.executors.exchange import HttpCall, HttpFailure, HttpReply
 from dueline.worker.executors.http import HttpExecutor
+from dueline.worker.gone import GoneTargets
 from dueline.worker.holding import Holding
 from dueline.worker.outcomes import conclude, read_reply
 from dueline.worker.reports import Reports
@@ -40,6 +42,10 @@ _IDLE_S = 60.0
 _ABANDON_S = 1.0
 _READY = "ready/"
 _spec = msgspec.json.Decoder(Execution)
+
+
+class WorkerStore(RunStore, JobStore, Protocol):
+    """What a worker needs of the store."""
 
 
 class Executor(Protocol):
@@ -75,7 +81,7 @@ class Worker:
 
     def __init__(
         self,
-        store: RunStore,
+        store: WorkerStore,
         membership: Membership,
         definitions: Definitions,
         clock: Clock,
@@ -107,15 +113,17 @@ class Worker:
         self._look_at_s = 0.0
         self._unsure = False
         self._cancels: dict[RunId, str] = {}
+        self._gone = GoneTargets(store)
         self._reports = Reports(store, written=self._slots_freed)
         self._claim_loop = Loop("claims", self.claim_step)
         self._hold_loop = Loop("holding", self.hold_step)
         self._cancel_loop = Loop("cancels", self.cancel_step)
+        self._gone_loop = Loop("gone targets", self._gone.step, self._gone.wakeup)
         self._report_loop = Loop("reports", self._reports.step, self._reports.wakeup)
         self._idle = asyncio.Event()
 
     def loops(self) -> Sequence[Loop]:
-        return [self._claim_loop, self._hold_loop, self._cancel_loop, self._report_loop]
+        return [self._claim_loop, self._hold_loop, self._cancel_loop, self._gone_loop, self._report_loop]
 
     @property
     def under_way(self) -> int:
@@ -284,9 +292,12 @@ class Worker:
                 known[key] = prepare_call(definition.execution, awaited=awaited, job_name=definition.name)
         prepared = []
         for claim in claims:
-            if claim.job_id is None or claim.version is None:
-                prepared.append(prepare_call(_spec.decode(claim.spec or "")))
+            if claim.spec is not None:
+                # It has no job, or what its job says was corrected for this one run.
+                prepared.append(prepare_call(_spec.decode(claim.spec)))
             else:
+                assert claim.job_id is not None
+                assert claim.version is not None
                 prepared.append(known[claim.job_id, claim.version])
         return prepared
 
@@ -305,6 +316,8 @@ class Worker:
             if outcome is None:
                 # Broken off by force: the effect is unknown, and whoever reclaims the run will say so.
                 continue
+            if outcome.status == GONE:
+                self._gone.add(claim)
             ends.append(
                 conclude(
                     claim,

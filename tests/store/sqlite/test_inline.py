@@ -75,5 +75,5 @@ async def in_memory(clock: ManualClock) -> AsyncIterator[SqliteStore]:
 
 async def test_with_a_thread_in_memory_reads_see_what_was_written(in_memory: SqliteStore) -> None:
     (run_id,) = await enqueue(in_memory, a_run())
-    assert await in_memory.queues() == ["default"]
+    assert await in_memory.queues() == [("default", "")]
     assert await in_memory.run(TENANT, run_id) is not None

@@ -16,7 +16,7 @@ import pycurl
 import pytest
 
 from dueline.domain.addresses import AddressPolicy, judge, read_network
-from dueline.domain.retry import is_retryable
+from dueline.domain.retry import RetryPolicy, is_retryable
 from dueline.domain.run import OutcomeKind
 from dueline.worker.executors import transfer
 from dueline.worker.executors.http import HttpCall, HttpFailure
@@ -156,7 +156,7 @@ async def test_a_hostile_url_reaches_nobody(
         outcome = read_reply(reply)
         if reply.failure is not HttpFailure.DNS:
             assert outcome.kind is OutcomeKind.IMPOSSIBLE
-            assert not is_retryable(outcome)
+            assert not is_retryable(RetryPolicy(), outcome)
         if reply.failure is HttpFailure.REFUSED_ADDRESS:
             assert "it is called only if the setting" in (outcome.error or "")
     assert watch.arrived() == 0
@@ -211,7 +211,7 @@ async def test_an_allowed_address_that_is_away_may_come_back(open_caller: OpenCa
         reply = await open_caller(judge_address=ALLOW_ONE).call(f"http://both.example.com:{port}/")
     assert reply.failure is HttpFailure.CONNECT
     assert "127.0.0.2 is a loopback address" in reply.detail
-    assert is_retryable(read_reply(reply))
+    assert is_retryable(RetryPolicy(), read_reply(reply))
 
 
 async def test_a_name_that_is_bound_anew_leads_nowhere(
@@ -341,7 +341,7 @@ async def test_a_machine_out_of_descriptors_is_not_a_refusal(
         out = Mock(side_effect=OSError(errno.EMFILE, "Too many open files"))
         broken.setattr(transfer, "socket", Mock(wraps=socket, socket=out, AF_INET=socket.AF_INET, SOCK_NONBLOCK=0))
         reply = await caller.call(f"{target.url}/ok")
-    assert (reply.failure, is_retryable(read_reply(reply))) == (HttpFailure.CONNECT, True)
+    assert (reply.failure, is_retryable(RetryPolicy(), read_reply(reply))) == (HttpFailure.CONNECT, True)
     assert (await caller.call(f"{target.url}/ok")).status == 200
 
 
