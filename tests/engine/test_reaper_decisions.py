@@ -17,9 +17,17 @@ CLAIMED_MS = NOW_MS - 60_000
 
 
 def reclaimed(
-    *, attempt: int = 1, lost: int = 0, overtime: bool = False, now_ms: int = NOW_MS, **execution: Any
+    *,
+    attempt: int = 1,
+    lost: int = 0,
+    overtime: bool = False,
+    now_ms: int = NOW_MS,
+    begun_ms: int | None = None,
+    **execution: Any,
 ) -> Reclaim:
-    stray = Stray(RunId(b"r" * 16), 7, None, None, BootId("w1"), attempt, lost, CLAIMED_MS, overtime, "{}")
+    stray = Stray(
+        RunId(b"r" * 16), 7, None, None, BootId("w1"), attempt, lost, CLAIMED_MS, overtime, "{}", None, begun_ms
+    )
     decided = decide_reclaim(
         stray, Execution(target=HttpTarget(url="http://t/"), **execution), now_ms=now_ms, chance=0.5
     )
@@ -97,3 +105,22 @@ def test_at_most_once_is_never_started_again(overtime: bool, reason: str) -> Non
 
 def test_a_clock_behind_the_claim_does_not_put_the_end_before_it() -> None:
     assert reclaimed(now_ms=CLAIMED_MS - 5).attempt.finished_ms == CLAIMED_MS
+
+
+@pytest.mark.parametrize(("begun_ms", "again"), [(None, True), (NOW_MS - 90_000, True), (NOW_MS - 90_001, False)])
+def test_no_attempt_begins_after_the_time_for_them(begun_ms: int | None, again: bool) -> None:
+    policy = RetryPolicy(backoff=Backoff.FIXED, base_ms=10_000, max_elapsed_ms=100_000)
+    decided = reclaimed(attempt=2, overtime=True, begun_ms=begun_ms, retry=policy)
+    assert decided.state is (RunState.RETRYING if again else RunState.FAILED)
+
+
+@pytest.mark.parametrize("overtime", [False, True])
+@pytest.mark.parametrize(("left_ms", "again"), [(1_001, True), (1_000, False), (0, False)])
+def test_a_run_whose_time_is_over_ends(left_ms: int, again: bool, overtime: bool) -> None:
+    wait_ms = 1_000 if overtime else 0
+    policy = RetryPolicy(backoff=Backoff.FIXED, base_ms=1_000)
+    begun_ms = NOW_MS - 90_000
+    run_timeout_ms = 90_000 + left_ms - (1_000 - wait_ms)
+    decided = reclaimed(attempt=2, overtime=overtime, begun_ms=begun_ms, retry=policy, run_timeout_ms=run_timeout_ms)
+    assert (decided.state in (RunState.READY, RunState.RETRYING)) is again
+    assert again or decided.reason == EndReason.RUN_TIMEOUT

@@ -62,8 +62,9 @@ def decide_reclaim(stray: Stray, execution: Execution, *, now_ms: int, chance: f
     """What becomes of a run whose owner is gone, or did not end it in time.
 
     Lost is not failed: the run goes back at once, until it has cost too many workers. An attempt past its timeout is a failed one. A run
-    that was to be cancelled ends.
+    that was to be cancelled ends, and so does one whose time is over.
     """
+    begun_ms = stray.claimed_ms if stray.begun_ms is None else stray.begun_ms
     kind = OutcomeKind.TIMED_OUT if stray.overtime else OutcomeKind.LOST
     outcome = Outcome(
         kind=kind, error="the worker did not end the attempt in time" if stray.overtime else "the worker vanished"
@@ -74,11 +75,20 @@ def decide_reclaim(stray: Stray, execution: Execution, *, now_ms: int, chance: f
     elif execution.delivery is Delivery.AT_MOST_ONCE:
         state, reason = RunState.FAILED, str(outcome.kind)
     elif stray.overtime:
-        delay_ms = retry.decide(execution.retry, outcome, attempts=stray.attempt - stray.lost, chance=chance)
+        delay_ms = retry.decide(
+            execution.retry,
+            outcome,
+            attempts=stray.attempt - stray.lost,
+            chance=chance,
+            elapsed_ms=now_ms - begun_ms,
+        )
         state = RunState.FAILED if delay_ms is None else RunState.RETRYING
         due_ms = None if delay_ms is None else now_ms + delay_ms
     elif retry.is_poison(execution.retry, lost=stray.lost + 1):
         state, reason = RunState.FAILED, str(EndReason.POISON)
+    goes_on = state in (RunState.READY, RunState.RETRYING)
+    if goes_on and execution.run_timeout_ms is not None and (due_ms or now_ms) >= begun_ms + execution.run_timeout_ms:
+        state, due_ms, reason = RunState.FAILED, None, str(EndReason.RUN_TIMEOUT)
     attempt = Attempt(
         attempt=stray.attempt,
         token=stray.token,

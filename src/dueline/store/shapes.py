@@ -298,6 +298,8 @@ class Stray(msgspec.Struct, frozen=True):
     spec: str | None
     cancel: str | None = None
     """Why it was to be ended, if somebody asked for that."""
+    begun_ms: int | None = None
+    """When the first attempt of the run was claimed, if this is not the first."""
 
 
 class Reclaim(msgspec.Struct, frozen=True):

@@ -303,7 +303,7 @@ RETURNING r.queue;
 -- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
 SELECT
     r.id, r.token, r.job_id, r.version, r.worker, r.attempt, r.lost, r.claimed_ms,
-    EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec, r.cancel
+    EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec, r.cancel, r.begun_ms
 FROM dueline.runs AS r
 WHERE
     r.state = 'running' AND (

@@ -272,7 +272,7 @@ RETURNING queue;
 -- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
 SELECT
     r.id, r.token, r.job_id, r.version, r.worker, r.attempt, r.lost, r.claimed_ms,
-    EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec, r.cancel
+    EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec, r.cancel, r.begun_ms
 FROM runs AS r
 WHERE
     r.state = 'running' AND (
