@@ -36,6 +36,14 @@ def test_runs_of_a_job(cli: Command) -> None:
     assert [item["id"] for item in found.json["items"]] == [run]
 
 
+def test_a_run_is_cancelled_once(cli: Command) -> None:
+    run = cli("run", "create", "--url", URL, "-o", "json").json
+    assert cli("run", "cancel", run["id"], "-o", "json").json["state"] == "cancelled"
+    again = cli("run", "cancel", run["id"])
+    assert (again.code, again.err) == (4, "Error: the run is cancelled already\n")
+    assert cli("run", "cancel", "x").code == 3
+
+
 def test_what_is_not_there(cli: Command) -> None:
     ended = cli("run", "get", "run_01h455vb4pex5vsknk084sn02q")
     assert (ended.code, ended.err) == (3, "Error: no run run_01h455vb4pex5vsknk084sn02q\n")

@@ -34,6 +34,13 @@ def test_the_life_of_a_job(client: Client) -> None:
     assert client.jobs()["items"] == []
 
 
+def test_a_run_is_cancelled(client: Client) -> None:
+    run = client.create_run({"target": TARGET})
+    assert client.cancel_run(run["id"])["state"] == "cancelled"
+    with pytest.raises(errors.Conflict):
+        client.cancel_run(run["id"])
+
+
 def test_the_occurrences_of_a_job(client: Client) -> None:
     job = client.create_job({"target": TARGET, "schedule": "0 9 * * *"})
     first, second = (one["scheduled_at"] for one in client.occurrences(job["id"], limit=2)["items"])

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from dueline.api.problems import Refused
 from dueline.domain import limits
 from dueline.domain.errors import Invalid, NotFound
-from dueline.domain.ids import JobId, parse_job_id
+from dueline.domain.ids import JobId, RunId, parse_job_id, parse_run_id
 from dueline.domain.job import DEFAULT_TENANT
 from dueline.wire.labels import CONTROL, read_instant
 from dueline.wire.problems import Problems
@@ -47,6 +47,15 @@ def job_id_of(request: Request) -> JobId:
         return parse_job_id(text)
     except Invalid:
         raise NotFound("job", text[:64]) from None
+
+
+def run_id_of(request: Request, *, noun: str = "run") -> RunId:
+    """The run in the path. What is not even an id names no run."""
+    text = request.path_params["id"]
+    try:
+        return parse_run_id(text)
+    except Invalid:
+        raise NotFound(noun, text[:64]) from None
 
 
 def check_caller(request: Request) -> None:

@@ -10,11 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.answers import json_answer, new_run_answer
-from dueline.api.requests import Query, raw_body, tenant_of
+from dueline.api.requests import Query, raw_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain import limits
-from dueline.domain.errors import Invalid, NotFound
-from dueline.domain.ids import RunId, parse_run_id, run_text
+from dueline.domain.ids import RunId, run_text
 from dueline.domain.states import RunKind, RunState
 from dueline.engine.operations import AdhocRun
 from dueline.store.shapes import RunFilter
@@ -66,12 +65,13 @@ async def list_page(surface: Surface, request: Request) -> Response:
 
 
 async def get(surface: Surface, request: Request) -> Response:
-    text = request.path_params["id"]
-    try:
-        run_id = parse_run_id(text)
-    except Invalid:
-        raise NotFound("run", text[:64]) from None
-    return json_answer(run_view(await surface.insights.run(tenant_of(request), run_id)))
+    return json_answer(run_view(await surface.insights.run(tenant_of(request), run_id_of(request))))
+
+
+async def cancel(surface: Surface, request: Request) -> Response:
+    tenant, run_id = tenant_of(request), run_id_of(request)
+    await surface.operations.cancel_run(tenant, run_id)
+    return json_answer(run_view(await surface.insights.run(tenant, run_id)))
 
 
 async def _create_one(surface: Surface, request: Request, raw: bytes) -> Response:
@@ -152,4 +152,11 @@ ROUTES = (
         query=LIST_QUERY,
     ),
     ApiRoute(method="GET", path="/v1/runs/{id}", handler=get, summary="Get a run with its attempts.", response=RunView),
+    ApiRoute(
+        method="POST",
+        path="/v1/runs/{id}/cancel",
+        handler=cancel,
+        summary="End a run, or ask its worker to end it.",
+        response=RunView,
+    ),
 )

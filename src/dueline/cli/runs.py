@@ -8,9 +8,11 @@ import typer
 
 from dueline.cli import options
 from dueline.cli.connecting import connect, read_object
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table
+from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table, show
 
-app = typer.Typer(help="Runs: list them, look at one, run something without a job.", no_args_is_help=True)
+app = typer.Typer(help="Runs: list them, look at one, end one, run something without a job.", no_args_is_help=True)
+
+RunId = Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")]
 
 
 @app.command("list")
@@ -63,10 +65,7 @@ def list_(
 
 
 @app.command()
-def get(
-    run_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")],
-    output: OutputOption = Output.TABLE,
-) -> None:
+def get(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
     """Show a run with its attempts.
 
     \b
@@ -77,7 +76,24 @@ def get(
         run = client.run(run_id)
     if output is Output.JSON:
         print_json(run)
-        return
+    else:
+        print_run(run)
+
+
+@app.command()
+def cancel(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
+    """End a run. One that is under way stays running until its worker has ended it; its effect may have happened.
+
+    \b
+    Example:
+      dueline run cancel run_01h455vb4pex5vsknk084sn02q
+    """
+    with connect() as client:
+        show(client.cancel_run(run_id), output)
+
+
+def print_run(run: dict[str, Any]) -> None:
+    """A run, and a table of its attempts."""
     attempts = run.pop("attempts")
     print_record(run)
     if attempts:

@@ -132,6 +132,10 @@ class Client:
     def all_runs(self, **filters: Any) -> Iterator[Json]:
         return self._all("/v1/runs", filters)
 
+    def cancel_run(self, run_id: str) -> Json:
+        """End a run. One that is under way stays `running` until its worker has ended it."""
+        return self._json("POST", _path("runs", run_id, "cancel"))
+
     def audit(self, **filters: Any) -> Json:
         """One page of accounts, a job each. The filters `from` and `to` are given as `**{"from": …}`."""
         return self._json("GET", "/v1/audit", query=filters)
