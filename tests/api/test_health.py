@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from dueline.api.app import make_app
@@ -29,8 +30,8 @@ class Broken:
 
 
 def surface_of(broken: Any, ready: Callable[[], Awaitable[None]]) -> Surface:
-    parts = ("operations", "insights", "ledgers", "auditor", "backfills", "recoveries", "forecasts", "calendars")
-    return Surface(**dict.fromkeys(parts, broken), ready=ready)
+    parts: dict[str, Any] = {info.name: broken for info in msgspec.structs.fields(Surface) if info.required}
+    return Surface(**{**parts, "ready": ready})
 
 
 async def served(error: Exception) -> ApiServer:

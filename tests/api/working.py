@@ -1,10 +1,14 @@
 """What a worker does, for tests of what people see of it: the servers of these tests have none."""
 
+from typing import Any
+
+import msgspec
+
 from dueline.domain.ids import BootId
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
 from dueline.store.shapes import Claim
-from tests.api.serving import ServedApi
+from tests.api.serving import TARGET, ServedApi
 from tests.support.stores import a_finish, claim_one, register
 
 WORKER = BootId("w1")
@@ -21,6 +25,15 @@ def claim(api: ServedApi, *, queue: str = "default") -> Claim:
 
 def end(api: ServedApi, claimed: Claim, state: RunState, *, reason: str | None = None) -> None:
     async def ask(store: Store) -> None:
-        assert await store.finish([a_finish(claimed, state, reason=reason)])
+        finish = msgspec.structs.replace(a_finish(claimed, state, reason=reason), finished_ms=claimed.claimed_ms)
+        assert await store.finish([finish])
 
     api.on_store(ask)
+
+
+def a_dead_letter(api: ServedApi, *, reason: str | None = None, **fields: Any) -> str:
+    """The id of a run without a job that failed; fields are those of the run."""
+    asked = {"target": TARGET, "queue": "failing", **fields}
+    run_id: str = api.call("POST", "/v1/runs", asked).json["id"]
+    end(api, claim(api, queue=asked["queue"]), RunState.FAILED, reason=reason)
+    return run_id

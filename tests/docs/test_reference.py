@@ -16,6 +16,14 @@ from dueline.cli.main import app
 from dueline.wire.audits import AuditView, LateView
 from dueline.wire.backfills import BackfillInput, BackfillItem, BackfillView
 from dueline.wire.calendars import CalendarInput, CalendarView
+from dueline.wire.deadletters import (
+    BulkRedriveInput,
+    BulkRedriveView,
+    DeadLetterView,
+    ExecutedView,
+    PurgeView,
+    RedriveInput,
+)
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
 from dueline.wire.jobs import JobInput, JobView
 from dueline.wire.occurrences import MoveInput, OccurrenceView
@@ -37,6 +45,7 @@ FORMS = [
     *(AdhocInput, RunView, AttemptView, OccurrenceView, MoveInput, BackfillInput, BackfillView, BackfillItem),
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
+    *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
 ]
 
 

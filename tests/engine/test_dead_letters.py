@@ -87,7 +87,7 @@ async def test_a_corrected_execution_is_what_runs(morgue: Morgue, target: Target
     await morgue.fail()
     (letter,) = await morgue.letters.page(ALL, before=None, limit=10)
     asked = RedriveAsked(key="corrected")
-    await morgue.letters.redrive(DEFAULT_TENANT, letter.run.id, asked, edited=morgue.failing("/ok"))
+    await morgue.letters.redrive(DEFAULT_TENANT, letter.run.id, asked, edit=lambda _run, _was: morgue.failing("/ok"))
     await morgue.advance(1)
     (redriven,) = await morgue.of_kind(RunKind.REDRIVE)
     assert redriven.state is RunState.SUCCEEDED
@@ -125,7 +125,7 @@ async def test_a_job_s_run_is_corrected_without_the_job(morgue: Morgue) -> None:
     await morgue.advance(1)
     (letter,) = await morgue.letters.page(ALL, before=None, limit=10)
     asked = RedriveAsked(key="corrected")
-    await morgue.letters.redrive(DEFAULT_TENANT, letter.run.id, asked, edited=morgue.failing("/ok"))
+    await morgue.letters.redrive(DEFAULT_TENANT, letter.run.id, asked, edit=lambda _run, _was: morgue.failing("/ok"))
     await morgue.advance(1)
     (redriven,) = await morgue.of_kind(RunKind.REDRIVE)
     assert (redriven.state, redriven.job_id) == (RunState.SUCCEEDED, job.id)
@@ -141,7 +141,16 @@ async def test_many_are_redriven_by_a_filter_at_a_rate_after_a_look(morgue: Morg
     assert len(done.redriven) == 20
     due = sorted(run.due_ms for run in await morgue.of_kind(RunKind.REDRIVE))
     assert due[-1] - due[0] == 1_900, "ten a second"
+    assert done.free_ms == due[-1] + 100
     assert (await morgue.letters.redrive_many(ALL, RedriveAsked(key="batch"))).matched == 0
+
+
+async def test_another_call_goes_on_at_the_pace_of_the_one_before(morgue: Morgue) -> None:
+    await morgue.fail()
+    start_ms = await morgue.store.now_ms() + 60_000
+    told = await morgue.letters.redrive_many(ALL, RedriveAsked(key="k", rate=2.0, start_ms=start_ms))
+    (redriven,) = await morgue.of_kind(RunKind.REDRIVE)
+    assert (redriven.due_ms, told.free_ms, told.now_ms < start_ms) == (start_ms, start_ms + 500, True)
 
 
 async def test_what_is_put_aside_stays_in_the_history(morgue: Morgue) -> None:

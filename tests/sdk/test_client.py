@@ -12,6 +12,7 @@ from dueline.sdk import errors
 from dueline.sdk.client import Client
 from tests.api.conftest import own_api as own_api
 from tests.api.serving import TARGET, ServedApi
+from tests.api.working import a_dead_letter
 
 
 @pytest.fixture
@@ -39,6 +40,17 @@ def test_a_run_is_cancelled(client: Client) -> None:
     assert client.cancel_run(run["id"])["state"] == "cancelled"
     with pytest.raises(errors.Conflict):
         client.cancel_run(run["id"])
+
+
+def test_dead_letters(client: Client, own_api: ServedApi) -> None:
+    first, second, third = (a_dead_letter(own_api) for _ in range(3))
+    assert [letter["id"] for letter in client.dead_letters(limit=1)["items"]] == [third]
+    assert [letter["id"] for letter in client.all_dead_letters(limit=1)] == [third, second, first]
+    assert client.dead_letter(first)["executed"]["target"]["url"] == TARGET["url"]
+    assert client.redrive_dead_letter(first)["parent_run_id"] == first
+    assert client.redrive_dead_letter(first, {"key": "once"})["parent_run_id"] == first
+    assert client.redrive_dead_letters({"dry_run": True})["matched"] == 2
+    assert client.purge_dead_letters({"queue": "failing"}) == 2
 
 
 def test_the_occurrences_of_a_job(client: Client) -> None:

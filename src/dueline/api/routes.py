@@ -13,6 +13,7 @@ from dueline.domain import limits
 from dueline.engine.audits import Auditor
 from dueline.engine.backfills import Backfills
 from dueline.engine.calendars import CalendarDesk
+from dueline.engine.deadletters import DeadLetters
 from dueline.engine.forecasts import Forecasts
 from dueline.engine.insights import Insights
 from dueline.engine.ledgers import Ledgers
@@ -34,6 +35,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     recoveries: Recoveries
     forecasts: Forecasts
     calendars: CalendarDesk
+    dead_letters: DeadLetters
     ready: Callable[[], Awaitable[None]]
     """Returns when the process can serve; raises when the store is away or the process is stopping."""
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
@@ -58,6 +60,7 @@ def make_surface(
         recoveries=Recoveries(store, time),
         forecasts=Forecasts(store, time),
         calendars=CalendarDesk(store),
+        dead_letters=DeadLetters(store, time),
         ready=ready,
         payload_bytes_max=payload_bytes_max,
     )

@@ -14,6 +14,7 @@ from dueline.cli import (
     backfills,
     calendars,
     db,
+    deadletters,
     forecasts,
     jobs,
     occurrences,
@@ -38,6 +39,7 @@ occurrences.register(jobs.app)
 backfills.register(jobs.app)
 app.add_typer(jobs.app, name="job")
 app.add_typer(runs.app, name="run")
+app.add_typer(deadletters.app, name="deadletter")
 app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")
 audits.register(app)

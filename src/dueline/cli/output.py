@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any
 
 import msgspec
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -117,6 +119,15 @@ def confirm(question: str) -> None:
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         typer.echo("Nothing was done.", err=True)
         raise typer.Exit(FAILED)
+
+
+@contextmanager
+def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal's stderr, and nothing elsewhere; gives what moves it on by so many."""
+    bar = Progress(console=_console(err=True), disable=not sys.stderr.isatty(), transient=True)
+    with bar:
+        task = bar.add_task(text, total=total)
+        yield lambda done: bar.advance(task, done)
 
 
 def _console(*, err: bool = False) -> Console:

@@ -16,6 +16,8 @@ TAGS_MAX = 32
 TAG_LETTERS_MAX = 64
 QUEUE_LETTERS_MAX = 100
 NOTE_LETTERS_MAX = 1_000
+KEY_LETTERS_MAX = 255
+"""A name for a wish, so that it can be repeated: as long as an idempotency key may be."""
 URL_LETTERS_MAX = 4096
 HEADERS_MAX = 64
 HEADER_LETTERS_MAX = 8192

@@ -13,11 +13,16 @@ from dueline.domain.ids import JobId, RunId, run_text
 from dueline.domain.job import Execution, JobVersion
 from dueline.domain.recovery import Pace
 from dueline.domain.redriving import RedriveVersion, redriven_id, redriven_run
+from dueline.domain.run import Run
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import DeadLetterStore, JobStore, ReadStore
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
 
 _spec = msgspec.json.Decoder(Execution)
+
+
+EditExecution = Callable[[Run, Execution], Execution]
+"""From a dead run and what it would execute again to what it shall execute. May raise Invalid."""
 
 
 class DeadLettersStore(DeadLetterStore, JobStore, ReadStore, Protocol):
@@ -31,6 +36,8 @@ class RedriveAsked(msgspec.Struct, frozen=True, kw_only=True):
     version: RedriveVersion = RedriveVersion.PINNED
     rate: float = limits.REDRIVE_RATE_DEFAULT
     dry_run: bool = False
+    start_ms: int | None = None
+    """When the first of many is due, if that is later than now: where the call before this one ended."""
 
 
 class RedriveAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +47,10 @@ class RedriveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     redriven: tuple[RunId, ...]
     """The dead letters that were tried again, in this call or by the same wish before."""
     left: int
+    now_ms: int
+    """The time of the call. What fails later, a redriven run for example, can be told from what had failed by then."""
+    free_ms: int
+    """When the next one could be due at the same pace."""
 
 
 class DeadLetters:
@@ -65,9 +76,9 @@ class DeadLetters:
         return execution
 
     async def redrive(
-        self, tenant: str, run_id: RunId, asked: RedriveAsked, *, edited: Execution | None = None
+        self, tenant: str, run_id: RunId, asked: RedriveAsked, *, edit: EditExecution | None = None
     ) -> RunId:
-        """Try one again, with another execution where it was corrected; answers the new run."""
+        """Try one again, with another execution where it is corrected; answers the new run."""
         new_id = redriven_id(run_id, asked.key)
         letter = await self._store.dead_letter(tenant, run_id)
         if letter is not None:
@@ -75,10 +86,10 @@ class DeadLetters:
             run = redriven_run(
                 letter.run,
                 version,
-                edited or execution,
+                execution if edit is None else edit(letter.run, execution),
                 key=asked.key,
                 due_ms=self._time().now_ms(),
-                edited=edited is not None,
+                edited=edit is not None,
             )
             if await self._store.redrive(tenant, [Redrive(run_id, run)]):
                 return new_id
@@ -92,20 +103,25 @@ class DeadLetters:
         matched = await self._store.dead_letter_count(match)
         letters = await self._store.dead_letters(match, before=None, limit=limits.REDRIVE_BATCH)
         run_ids = tuple(letter.run.id for letter in letters)
-        if asked.dry_run or not letters:
-            return RedriveAnswer(matched=matched, redriven=run_ids, left=matched - len(letters))
-        executions = await self._executions(letters, asked.version)
         now_ms, pace = self._time().now_ms(), Pace(asked.rate)
+        start_ms = max(now_ms, asked.start_ms or 0)
+        if asked.dry_run or not letters:
+            left = max(matched - len(letters), 0)
+            return RedriveAnswer(matched=matched, redriven=run_ids, left=left, now_ms=now_ms, free_ms=start_ms)
+        executions = await self._executions(letters, asked.version)
         redrives = []
         for letter in letters:
             version, execution = executions[letter.run.id]
-            run = redriven_run(letter.run, version, execution, key=asked.key, due_ms=pace.next_ms(now_ms), edited=False)
+            due_ms = pace.next_ms(start_ms)
+            run = redriven_run(letter.run, version, execution, key=asked.key, due_ms=due_ms, edited=False)
             redrives.append(Redrive(letter.run.id, run))
         done = await self._store.redrive(match.tenant, redrives)
         return RedriveAnswer(
             matched=matched,
             redriven=tuple(run_id for run_id in run_ids if run_id in done),
             left=max(matched - len(letters), 0),
+            now_ms=now_ms,
+            free_ms=pace.next_ms(start_ms),
         )
 
     async def purge(self, match: DeadLetterFilter) -> int:

@@ -136,6 +136,30 @@ class Client:
         """End a run. One that is under way stays `running` until its worker has ended it."""
         return self._json("POST", _path("runs", run_id, "cancel"))
 
+    def dead_letters(self, **filters: Any) -> Json:
+        """One page of failed runs that nobody has dealt with. The filters `from` and `to` are given as `**{"from": …}`."""
+        return self._json("GET", "/v1/dead-letters", query=filters)
+
+    def all_dead_letters(self, **filters: Any) -> Iterator[Json]:
+        return self._all("/v1/dead-letters", filters)
+
+    def dead_letter(self, run_id: str) -> Json:
+        """A dead letter by the id of its run, with what was executed."""
+        return self._json("GET", _path("dead-letters", run_id))
+
+    def redrive_dead_letter(self, run_id: str, redrive: Mapping[str, Any] | None = None) -> Json:
+        """Try one again; answers the new run. `key`, `version` and `target` may be given."""
+        return self._json("POST", _path("dead-letters", run_id, "redrive"), redrive or {})
+
+    def redrive_dead_letters(self, redrive: Mapping[str, Any]) -> Json:
+        """Try again those that match, as many as one call takes; `left` is for the next one, from `next_due_at` on as `start_at`."""
+        return self._json("POST", "/v1/dead-letters/redrive", redrive)
+
+    def purge_dead_letters(self, match: Mapping[str, Any]) -> int:
+        """Put aside those that match, as many as one call takes; answers how many that were."""
+        purged: int = self._json("POST", "/v1/dead-letters/purge", match)["purged"]
+        return purged
+
     def audit(self, **filters: Any) -> Json:
         """One page of accounts, a job each. The filters `from` and `to` are given as `**{"from": …}`."""
         return self._json("GET", "/v1/audit", query=filters)

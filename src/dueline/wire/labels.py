@@ -81,6 +81,13 @@ def check_note(note: str | None, problems: Problems) -> None:
         problems.add("note", "must not hold control characters other than tabs and line ends")
 
 
+def check_key(key: str, problems: Problems) -> None:
+    if not 1 <= len(key) <= limits.KEY_LETTERS_MAX:
+        problems.add("key", f"must have 1 to {limits.KEY_LETTERS_MAX} letters")
+    elif CONTROL.search(key):
+        problems.add("key", "must not hold control characters")
+
+
 def check_count(count: int, field: str, problems: Problems, *, least: int, most: int) -> None:
     if not least <= count <= most:
         problems.add(field, f"must be between {least} and {most}")

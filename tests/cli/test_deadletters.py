@@ -1,0 +1,73 @@
+"""`dueline deadletter …`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dueline.domain import limits
+from dueline.runtime.clock import SystemClock
+from dueline.store.sqlite.store import SqliteStore
+from tests.api.serving import ServedApi
+from tests.api.working import a_dead_letter
+from tests.cli.conftest import Command
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[ServedApi]:
+    """A server of this test's own: these commands look at all dead letters."""
+    with ServedApi(lambda: SqliteStore(tmp_path / "dueline.db", SystemClock())) as api:
+        yield api
+
+
+def test_dead_letters_are_listed_and_shown(cli: Command, api: ServedApi) -> None:
+    first, second = a_dead_letter(api), a_dead_letter(api, reason="poison")
+    rows = cli("deadletter", "list").out.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == [second, first]
+    found = cli("deadletter", "list", "--all", "--reason", "poison", "--queue", "failing", "-o", "json")
+    assert [letter["id"] for letter in found.json["items"]] == [second]
+    assert cli("deadletter", "list", "--to", "2020-01-01T00:00:00Z", "-o", "json").json["items"] == []
+    shown = cli("deadletter", "get", first).out
+    assert first in shown
+    assert "http://127.0.0.1:9/" in shown
+    assert cli("deadletter", "get", first, "-o", "json").json["executed"]["timeout"] == "PT30S"
+    assert cli("deadletter", "get", "x").code == 3
+
+
+def test_one_is_tried_again_with_a_correction(cli: Command, api: ServedApi) -> None:
+    run_id = a_dead_letter(api, target={"url": "http://127.0.0.1:9/", "body_base64": "AA==", "headers": {"A": "1"}})
+    run = cli("deadletter", "redrive", run_id, "--body", '{"a": 2}', "--header", "B: 2", "--latest", "-o", "json")
+    assert (run.code, run.json["parent_run_id"]) == (0, run_id)
+    assert cli("deadletter", "redrive", run_id).out.split()[:2] == ["id", run.json["id"]]
+    assert cli("deadletter", "redrive", run_id, "--key", "other").code == 3
+    assert cli("deadletter", "redrive", run_id, "--queue", "x").code == 2
+    assert cli("deadletter", "redrive", "--body", "x").code == 2
+
+
+def test_all_are_tried_again_in_as_many_calls_as_it_takes(
+    cli: Command, process: Command, api: ServedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REDRIVE_BATCH", 2)
+    for _ in range(5):
+        a_dead_letter(api)
+    assert cli("deadletter", "redrive", "--dry-run").out == "5 would be tried again.\n"
+    said_no = process("deadletter", "redrive", stdin="n\n", DUELINE_URL=api.url)
+    assert (said_no.code, said_no.out) == (1, "")
+    assert "Try 5 dead letters again?" in said_no.err
+    said_yes = process("deadletter", "redrive", "--rate", "10", stdin="y\n", DUELINE_URL=api.url)
+    assert (said_yes.code, said_yes.out) == (0, "Tried 5 again.\n")
+    due = sorted(run["due_at"] for run in api.call("GET", "/v1/runs?kind=redrive").json["items"])
+    assert len(set(due)) == 5, "all at one pace"
+    assert cli("deadletter", "redrive", "-o", "json").json["matched"] == 0
+
+
+def test_all_are_put_aside_in_as_many_calls_as_it_takes(
+    cli: Command, process: Command, api: ServedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REDRIVE_BATCH", 2)
+    for _ in range(5):
+        a_dead_letter(api)
+    assert process("deadletter", "purge", stdin="n\n", DUELINE_URL=api.url).code == 1
+    assert cli("deadletter", "purge", "--queue", "other").out == "Put 0 aside.\n"
+    assert cli("deadletter", "purge", "--yes", "-o", "json").json == {"purged": 5}
+    assert cli("deadletter", "list", "-o", "json").json["items"] == []
