@@ -29,6 +29,7 @@ from dueline.wire.jobs import JobInput, JobView
 from dueline.wire.occurrences import MoveInput, OccurrenceView
 from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewView
+from dueline.wire.queues import QueueView
 from dueline.wire.recoveries import JobRecoveryView, RecoveryInput, RecoveryView
 from dueline.wire.runs import AdhocInput, AttemptView, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
@@ -46,6 +47,7 @@ FORMS = [
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
+    *(QueueView,),
 ]
 
 

@@ -53,6 +53,13 @@ def test_dead_letters(client: Client, own_api: ServedApi) -> None:
     assert client.purge_dead_letters({"queue": "failing"}) == 2
 
 
+def test_queues(client: Client) -> None:
+    client.create_run({"target": TARGET, "queue": "q"})
+    assert client.pause_queue("q", note="why")["note"] == "why"
+    assert [(queue["name"], queue["paused"], queue["ready"]) for queue in client.queues()] == [("q", True, 1)]
+    assert client.resume_queue("q")["paused"] is False
+
+
 def test_the_occurrences_of_a_job(client: Client) -> None:
     job = client.create_job({"target": TARGET, "schedule": "0 9 * * *"})
     first, second = (one["scheduled_at"] for one in client.occurrences(job["id"], limit=2)["items"])

@@ -14,6 +14,7 @@ from dueline.engine.audits import Auditor
 from dueline.engine.backfills import Backfills
 from dueline.engine.calendars import CalendarDesk
 from dueline.engine.deadletters import DeadLetters
+from dueline.engine.fleet import Fleet
 from dueline.engine.forecasts import Forecasts
 from dueline.engine.insights import Insights
 from dueline.engine.ledgers import Ledgers
@@ -36,6 +37,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     forecasts: Forecasts
     calendars: CalendarDesk
     dead_letters: DeadLetters
+    fleet: Fleet
     ready: Callable[[], Awaitable[None]]
     """Returns when the process can serve; raises when the store is away or the process is stopping."""
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
@@ -61,6 +63,7 @@ def make_surface(
         forecasts=Forecasts(store, time),
         calendars=CalendarDesk(store),
         dead_letters=DeadLetters(store, time),
+        fleet=Fleet(store),
         ready=ready,
         payload_bytes_max=payload_bytes_max,
     )

@@ -18,6 +18,7 @@ from dueline.cli import (
     forecasts,
     jobs,
     occurrences,
+    queues,
     recoveries,
     roles,
     runs,
@@ -40,6 +41,7 @@ backfills.register(jobs.app)
 app.add_typer(jobs.app, name="job")
 app.add_typer(runs.app, name="run")
 app.add_typer(deadletters.app, name="deadletter")
+app.add_typer(queues.app, name="queue")
 app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")
 audits.register(app)

@@ -34,11 +34,21 @@ class Fleet:
         return await self.node(boot_id)
 
     async def queues(self) -> list[QueueState]:
-        return await self._store.queue_states()
+        """Every queue that has live runs or is paused, by name."""
+        return sorted(await self._store.queue_states(), key=lambda state: state.queue)
 
-    async def pause_queue(self, queue: str, *, note: str | None) -> None:
+    async def pause_queue(self, queue: str, *, note: str | None) -> QueueState:
+        """Pause a queue, which may have no runs yet. One that is paused gets the new note."""
         await self._store.pause_queue(queue, note=note)
+        return await self._queue(queue)
 
-    async def resume_queue(self, queue: str) -> None:
+    async def resume_queue(self, queue: str) -> QueueState:
         if not await self._store.resume_queue(queue):
             raise NotFound("paused queue", queue)
+        return await self._queue(queue)
+
+    async def _queue(self, queue: str) -> QueueState:
+        for state in await self._store.queue_states():
+            if state.queue == queue:
+                return state
+        return QueueState(queue=queue, ready=0, running=0, held=0, waiting=0, oldest_ms=None, paused=False, note=None)

@@ -160,6 +160,17 @@ class Client:
         purged: int = self._json("POST", "/v1/dead-letters/purge", match)["purged"]
         return purged
 
+    def queues(self) -> list[Json]:
+        """Every queue that has live runs or is paused, by name."""
+        queues: list[Json] = self._json("GET", "/v1/queues")["items"]
+        return queues
+
+    def pause_queue(self, name: str, *, note: str | None = None) -> Json:
+        return self._json("POST", _path("queues", name, "pause"), {"note": note})
+
+    def resume_queue(self, name: str) -> Json:
+        return self._json("POST", _path("queues", name, "resume"))
+
     def audit(self, **filters: Any) -> Json:
         """One page of accounts, a job each. The filters `from` and `to` are given as `**{"from": …}`."""
         return self._json("GET", "/v1/audit", query=filters)

@@ -1,0 +1,78 @@
+"""Queues over HTTP."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dueline.api.answers import json_answer
+from dueline.api.requests import optional_body
+from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.errors import NotFound
+from dueline.domain.instants import format_instant
+from dueline.store.shapes import QueueState
+from dueline.wire.jobs import PauseInput
+from dueline.wire.labels import check_note, check_queue
+from dueline.wire.pages import Page
+from dueline.wire.problems import Problems
+from dueline.wire.queues import QueueView
+
+
+async def list_all(surface: Surface, _request: Request) -> Response:
+    return json_answer(Page([_view(state) for state in await surface.fleet.queues()], None))
+
+
+async def pause(surface: Surface, request: Request) -> Response:
+    asked, problems, name = await optional_body(request, PauseInput), Problems(), request.path_params["name"]
+    check_queue(name, problems, field="name")
+    check_note(asked.note, problems)
+    problems.raise_any()
+    return json_answer(_view(await surface.fleet.pause_queue(name, note=asked.note)))
+
+
+async def resume(surface: Surface, request: Request) -> Response:
+    name: str = request.path_params["name"]
+    problems = Problems()
+    check_queue(name, problems)
+    if problems.found:
+        raise NotFound("paused queue", name[:64])
+    return json_answer(_view(await surface.fleet.resume_queue(name)))
+
+
+def _view(state: QueueState) -> QueueView:
+    return QueueView(
+        name=state.queue,
+        paused=state.paused,
+        note=state.note,
+        ready=state.ready,
+        running=state.running,
+        held=state.held,
+        waiting=state.waiting,
+        oldest_due_at=None if state.oldest_ms is None else format_instant(state.oldest_ms),
+    )
+
+
+ROUTES = (
+    ApiRoute(
+        method="GET",
+        path="/v1/queues",
+        handler=list_all,
+        summary="List the queues that have live runs or are paused, by name.",
+        response=Page[QueueView],
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/queues/{name}/pause",
+        handler=pause,
+        summary="Start no more runs of a queue.",
+        request=PauseInput,
+        response=QueueView,
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/queues/{name}/resume",
+        handler=resume,
+        summary="Start runs of a paused queue again.",
+        response=QueueView,
+    ),
+)
