@@ -34,6 +34,7 @@ from dueline.wire.recoveries import JobRecoveryView, RecoveryInput, RecoveryView
 from dueline.wire.runs import AdhocInput, AttemptView, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.targets import HttpTargetForm, TlsForm
+from dueline.wire.workers import WorkerView
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 API = (REFERENCE / "api.md").read_text()
@@ -47,7 +48,7 @@ FORMS = [
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
-    *(QueueView,),
+    *(QueueView, WorkerView),
 ]
 
 

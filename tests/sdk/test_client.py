@@ -13,6 +13,7 @@ from dueline.sdk.client import Client
 from tests.api.conftest import own_api as own_api
 from tests.api.serving import TARGET, ServedApi
 from tests.api.working import a_dead_letter
+from tests.support.stores import register
 
 
 @pytest.fixture
@@ -58,6 +59,13 @@ def test_queues(client: Client) -> None:
     assert client.pause_queue("q", note="why")["note"] == "why"
     assert [(queue["name"], queue["paused"], queue["ready"]) for queue in client.queues()] == [("q", True, 1)]
     assert client.resume_queue("q")["paused"] is False
+
+
+def test_workers(client: Client, own_api: ServedApi) -> None:
+    own_api.on_store(lambda store: register(store, "w9"))
+    assert [worker["id"] for worker in client.workers()] == ["w9"]
+    assert client.worker("w9")["state"] == "alive"
+    assert client.drain_worker("w9")["id"] == "w9"
 
 
 def test_the_occurrences_of_a_job(client: Client) -> None:

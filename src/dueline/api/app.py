@@ -23,6 +23,7 @@ from dueline.api import (
     recoveries,
     runs,
     schedules,
+    workers,
 )
 from dueline.api.problems import Refused, problem_response
 from dueline.api.requests import Query, check_caller
@@ -37,6 +38,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *runs.ROUTES,
     *deadletters.ROUTES,
     *queues.ROUTES,
+    *workers.ROUTES,
     *audits.ROUTES,
     *recoveries.ROUTES,
     *forecasts.ROUTES,

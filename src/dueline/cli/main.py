@@ -17,6 +17,7 @@ from dueline.cli import (
     deadletters,
     forecasts,
     jobs,
+    nodes,
     occurrences,
     queues,
     recoveries,
@@ -42,6 +43,7 @@ app.add_typer(jobs.app, name="job")
 app.add_typer(runs.app, name="run")
 app.add_typer(deadletters.app, name="deadletter")
 app.add_typer(queues.app, name="queue")
+app.add_typer(nodes.app, name="node")
 app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")
 audits.register(app)

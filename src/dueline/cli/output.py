@@ -41,6 +41,8 @@ _STATE_STYLES = {
     "coalesced": "cyan",
     "skipped": "magenta",
     "waiting": "yellow",
+    "alive": "green",
+    "draining": "yellow",
     "expected": "dim",
 }
 

@@ -19,7 +19,8 @@ class Fleet:
         self._store = store
 
     async def nodes(self) -> list[Node]:
-        return await self._store.nodes()
+        """All processes, those that started first first."""
+        return sorted(await self._store.nodes(), key=lambda node: (node.started_ms, node.boot_id))
 
     async def node(self, boot_id: BootId) -> Node:
         for node in await self._store.nodes():

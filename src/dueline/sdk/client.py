@@ -171,6 +171,18 @@ class Client:
     def resume_queue(self, name: str) -> Json:
         return self._json("POST", _path("queues", name, "resume"))
 
+    def workers(self) -> list[Json]:
+        """All processes that fire schedules or execute runs, those that started first first."""
+        workers: list[Json] = self._json("GET", "/v1/workers")["items"]
+        return workers
+
+    def worker(self, worker_id: str) -> Json:
+        return self._json("GET", _path("workers", worker_id))
+
+    def drain_worker(self, worker_id: str) -> Json:
+        """Ask a process to end in order. It hears so with its next heartbeat."""
+        return self._json("POST", _path("workers", worker_id, "drain"))
+
     def audit(self, **filters: Any) -> Json:
         """One page of accounts, a job each. The filters `from` and `to` are given as `**{"from": …}`."""
         return self._json("GET", "/v1/audit", query=filters)

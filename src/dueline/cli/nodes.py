@@ -1,0 +1,68 @@
+"""`dueline node …`. A noun of its own: `dueline worker` starts one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dueline.cli.connecting import connect
+from dueline.cli.output import Output, OutputOption, print_json, print_table, show
+
+app = typer.Typer(help="Nodes: the processes that fire schedules and execute runs.", no_args_is_help=True)
+
+NodeId = Annotated[str, typer.Argument(metavar="ID", help="The id of the process.")]
+
+
+@app.command("list")
+def list_(output: OutputOption = Output.TABLE) -> None:
+    """List the processes, those that started first first.
+
+    \b
+    Example:
+      dueline node list
+    """
+    with connect() as client:
+        nodes = client.workers()
+    if output is Output.JSON:
+        print_json({"items": nodes, "next_cursor": None})
+        return
+    print_table(
+        ["ID", "STATE", "ROLE", "HOST", "PID", "VERSION", "BUSY", "QUEUES", "LABELS", "STARTED", "BEAT"],
+        [
+            (
+                *(node[name] for name in ("id", "state", "role", "host", "pid", "version")),
+                f"{node['busy']}/{node['slots']}",
+                " ".join(node["queues"]) or "all",
+                " ".join(node["labels"]) or None,
+                node["started_at"],
+                node["beat_at"],
+            )
+            for node in nodes
+        ],
+        uncut=["ID", "STATE"],
+    )
+
+
+@app.command()
+def get(node_id: NodeId, output: OutputOption = Output.TABLE) -> None:
+    """Show a process.
+
+    \b
+    Example:
+      dueline node get 3f9c1d0a8b7e65f4a210
+    """
+    with connect() as client:
+        show(client.worker(node_id), output)
+
+
+@app.command()
+def drain(node_id: NodeId, output: OutputOption = Output.TABLE) -> None:
+    """Ask a process to end in order: it gives back what it has not started and ends what it has.
+
+    \b
+    Example:
+      dueline node drain 3f9c1d0a8b7e65f4a210
+    """
+    with connect() as client:
+        show(client.drain_worker(node_id), output)
