@@ -68,6 +68,13 @@ def test_workers(client: Client, own_api: ServedApi) -> None:
     assert client.drain_worker("w9")["id"] == "w9"
 
 
+def test_the_signing_secret(client: Client) -> None:
+    assert client.signing_secret() == {"set": False, "rotated_at": None}
+    made = client.rotate_signing_secret()
+    assert made["secret"].startswith("whsec_")
+    assert client.signing_secret() == {"set": True, "rotated_at": made["rotated_at"]}
+
+
 def test_the_occurrences_of_a_job(client: Client) -> None:
     job = client.create_job({"target": TARGET, "schedule": "0 9 * * *"})
     first, second = (one["scheduled_at"] for one in client.occurrences(job["id"], limit=2)["items"])

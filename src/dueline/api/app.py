@@ -23,6 +23,7 @@ from dueline.api import (
     recoveries,
     runs,
     schedules,
+    secrets,
     workers,
 )
 from dueline.api.problems import Refused, problem_response
@@ -39,6 +40,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *deadletters.ROUTES,
     *queues.ROUTES,
     *workers.ROUTES,
+    *secrets.ROUTES,
     *audits.ROUTES,
     *recoveries.ROUTES,
     *forecasts.ROUTES,

@@ -20,6 +20,7 @@ from dueline.engine.insights import Insights
 from dueline.engine.ledgers import Ledgers
 from dueline.engine.operations import Operations
 from dueline.engine.recoveries import Recoveries
+from dueline.engine.signing import SigningDesk
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import Store
@@ -38,6 +39,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     calendars: CalendarDesk
     dead_letters: DeadLetters
     fleet: Fleet
+    signing: SigningDesk
     ready: Callable[[], Awaitable[None]]
     """Returns when the process can serve; raises when the store is away or the process is stopping."""
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
@@ -64,6 +66,7 @@ def make_surface(
         calendars=CalendarDesk(store),
         dead_letters=DeadLetters(store, time),
         fleet=Fleet(store),
+        signing=SigningDesk(store, chance),
         ready=ready,
         payload_bytes_max=payload_bytes_max,
     )

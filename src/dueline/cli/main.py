@@ -24,6 +24,7 @@ from dueline.cli import (
     roles,
     runs,
     schedules,
+    secrets,
     settings,
 )
 from dueline.cli.exits import TOLD, report
@@ -44,6 +45,7 @@ app.add_typer(runs.app, name="run")
 app.add_typer(deadletters.app, name="deadletter")
 app.add_typer(queues.app, name="queue")
 app.add_typer(nodes.app, name="node")
+app.add_typer(secrets.app, name="secret")
 app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")
 audits.register(app)

@@ -183,6 +183,14 @@ class Client:
         """Ask a process to end in order. It hears so with its next heartbeat."""
         return self._json("POST", _path("workers", worker_id, "drain"))
 
+    def signing_secret(self) -> Json:
+        """Whether there is a secret to sign calls with, and since when; never the secret itself."""
+        return self._json("GET", "/v1/signing-secret")
+
+    def rotate_signing_secret(self) -> Json:
+        """Make a new secret. This answer is the only one that ever holds it."""
+        return self._json("POST", "/v1/signing-secret/rotate")
+
     def audit(self, **filters: Any) -> Json:
         """One page of accounts, a job each. The filters `from` and `to` are given as `**{"from": …}`."""
         return self._json("GET", "/v1/audit", query=filters)
