@@ -43,7 +43,7 @@ def chain(
     return found
 
 
-@settings(max_examples=500)
+@settings(max_examples=2_000)
 @given(expressions(), nights, shifts, gaps, overlaps)
 def test_expressions_fire_as_a_walk_over_every_minute_says(
     expression: Expression, night: tuple[str, str], shift_s: int, gap: DstGap, overlap: DstOverlap
