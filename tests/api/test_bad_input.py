@@ -141,6 +141,8 @@ SCHEDULES: list[tuple[Any, str, str]] = [
     (schedule(cron="0 0 * * 8"), "schedule.cron", "day-of-week at column 9"),
     (schedule(every="PT1M", allow_past=True), "schedule.allow_past", "goes with at"),
     (schedule(every="soon"), "schedule.every", "not a duration"),
+    (schedule(after="PT5M", calendars=["off"]), "schedule.calendars", "not with after"),
+    (schedule(after="PT5M", changed=[{"at": "2099-01-01T00:00:00Z"}]), "schedule.changed", "not with after"),
     (schedule(every="P0.5M"), "schedule.every", "not a duration"),
     (schedule(every="-PT1M"), "schedule.every", "not a duration"),
     (schedule(every="PT0.5S"), "schedule.every", "PT1S is the shortest"),

@@ -312,9 +312,8 @@ def schedules(draw: st.DrawFn) -> Schedule:
             draw(st.integers(1_000, 10**9)), draw(ahead_ms), **shape, **bounds, timezone=zone if calendars else "UTC"
         )
     if kind == 2:
-        return After(
-            draw(st.integers(1_000, 10**9)), draw(ahead_ms), **shape, **bounds, timezone=zone if calendars else "UTC"
-        )
+        # Neither calendars nor single changes go with it: it does not say beforehand when it comes.
+        return After(draw(st.integers(1_000, 10**9)), draw(ahead_ms), jitter_ms=shape["jitter_ms"], **bounds)
     if kind == 3:
         text = draw(st.sampled_from(["0 9 * * *", "*/5 * * * * *", "30 2 L * *", "0 0 9 1 1 * 2030-2199"]))
         return Cron(text, **shape, **bounds, timezone=zone, start_ms=start_ms)

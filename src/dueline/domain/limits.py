@@ -130,9 +130,6 @@ REDRIVE_RATE_DEFAULT = 50.0
 REDRIVE_RATE_MAX = 10_000.0
 EXPIRES_AFTER_MS_MAX = 30 * 86_400_000
 LABELS_MAX = 16
-LABEL_LETTERS_MAX = 64
-CHECKPOINT_BYTES_MAX = 64 * 1024
-"""A checkpoint is a bookmark, not a payload."""
 RETRY_AFTER_MS_MAX = 3_600_000
 """The longest wait a target may impose by Retry-After."""
 RETRY_CAP_MS_MAX = 7 * 86_400_000

@@ -42,6 +42,8 @@ from dueline.wire.schedule_kinds import (
 KINDS = ("at", "cron", "calendar", "every", "after", "repeat", "rrule")
 _WALL_CLOCK = frozenset({"cron", "calendar", "repeat", "rrule"})
 _RECURRING = frozenset(KINDS) - {"at"}
+_FORESEEN = frozenset(KINDS) - {"after"}
+"""Kinds that say beforehand when they come."""
 _SPELT = frozenset(f"schedule.{kind}" for kind in KINDS)
 _COMPANIONS = {
     "allow_past": frozenset({"at"}),
@@ -50,6 +52,8 @@ _COMPANIONS = {
     "start_at": frozenset({"cron", "calendar", "every", "after", "rrule"}),
     "end_at": _RECURRING,
     "max_runs": _RECURRING,
+    "calendars": _FORESEEN,
+    "changed": _FORESEEN,
 }
 """Which kinds each of these goes with; what is not listed goes with all."""
 _BEGINS = {At: "at", Cron: "cron", Every: "start_at", After: "start_at", Repeat: "repeat", Rule: "rrule"}
