@@ -1,5 +1,6 @@
 """The bounds make sense together."""
 
+from dueline.config import PAYLOAD_BYTES_CEILING
 from dueline.domain import limits
 from dueline.domain.instants import INSTANT_MS_MAX
 from dueline.domain.job import Execution, HttpTarget
@@ -73,3 +74,12 @@ def test_instants_fit_the_48_bits_of_an_id() -> None:
 
 def test_shards_are_taken_in_more_than_one_pass_but_not_many() -> None:
     assert 2 <= limits.SHARDS / limits.SHARDS_TAKEN_PER_PASS <= 8
+
+
+def test_a_task_that_does_not_stop_is_reported_before_the_sweeper_ends_it() -> None:
+    assert limits.TASK_GRACE_S * 1000 < limits.TIMEOUT_GRACE_MS / 2
+
+
+def test_a_message_to_a_task_holds_a_payload_and_a_checkpoint() -> None:
+    largest = PAYLOAD_BYTES_CEILING + limits.CHECKPOINT_BYTES_MAX + limits.RESPONSE_KEPT_BYTES
+    assert largest < limits.TASK_FRAME_BYTES_MAX

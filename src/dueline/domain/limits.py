@@ -157,6 +157,25 @@ HOST_PACE_MIN = 10.0
 HOST_WAIT_S_MAX = 300.0
 """The longest time that a run is put off at once for a busy host."""
 
+# Tasks.
+TASK_THREADS_DEFAULT = 16
+"""Plain functions that one worker runs at a time: they mostly wait for others, and hold the interpreter when they do not."""
+TASK_THREADS_ABANDONED_MAX = 64
+"""Threads left behind by tasks that did not stop when asked. Each holds its stack and whatever its task holds; past these the pool
+shrinks instead, until some come back."""
+TASK_PROCESSES_MAX = 256
+TASK_GRACE_S = 3.0
+"""What a task gets to stop by itself when it is cancelled or out of time. With it an attempt still ends before the sweeper ends it."""
+CHECKPOINT_BYTES_MAX = 64 * 1024
+"""What a task may keep for its next attempt: where it is, not what it has made. It is kept with the run."""
+PROGRESS_LETTERS_MAX = 200
+TASK_FRAME_BYTES_MAX = 4 * 1024 * 1024
+"""A message between a worker and a process of its tasks: the largest payload that can be configured, with room. A longer one is noise."""
+TASK_PROCESS_START_S = 60.0
+"""How long a process may import its app before it counts as hung."""
+TASK_PROCESS_PAUSE_S_MAX = 5.0
+"""The longest pause before a process that could not start is tried again: an app that cannot be imported must not take a processor."""
+
 # Leases.
 BEAT_S = 2.0
 LEASE_S = 8.0

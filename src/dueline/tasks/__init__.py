@@ -1,0 +1,1 @@
+"""Python tasks: functions with a name that workers carry out."""

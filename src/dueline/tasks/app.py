@@ -1,0 +1,97 @@
+"""An app: the tasks that belong together, and the server that they are scheduled on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeVar, overload
+
+from dueline.domain.errors import Invalid
+from dueline.domain.job import DEFAULT_QUEUE
+from dueline.sdk.client import Client
+from dueline.tasks.connecting import Clients
+from dueline.tasks.task import Task, default_name, make_options
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class App:
+    """Workers load an app and carry out its tasks; other programs import it to schedule and enqueue them.
+
+    Without `url` and `api_key` the server is the one that the settings name (`DUELINE_URL`, `DUELINE_API_KEY`), read at the first call.
+    """
+
+    def __init__(self, name: str = "app", *, url: str | None = None, api_key: str | None = None) -> None:
+        self.name = name
+        self.origin: str | None = None
+        """`module:app`, for an app that was loaded by that name: what other processes load it by."""
+        self._tasks: dict[str, Task[..., Any]] = {}
+        self._clients = Clients(url, api_key)
+
+    def __repr__(self) -> str:
+        return f"<app {self.name} of {len(self._tasks)} tasks>"
+
+    @property
+    def tasks(self) -> Mapping[str, Task[..., Any]]:
+        """Every task by its name."""
+        return MappingProxyType(self._tasks)
+
+    @overload
+    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+
+    @overload
+    def task(
+        self,
+        /,
+        *,
+        name: str | None = None,
+        queue: str = DEFAULT_QUEUE,
+        retry: Mapping[str, Any] | None = None,
+        timeout: str | timedelta = "30s",
+        concurrency: int | None = None,
+    ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
+
+    def task(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        queue: str = DEFAULT_QUEUE,
+        retry: Mapping[str, Any] | None = None,
+        timeout: str | timedelta = "30s",
+        concurrency: int | None = None,
+    ) -> Any:
+        """Make a function a task, as `@app.task` or `@app.task(…)`. Its name is `module.function` unless another is given; `retry`,
+        `timeout` and `concurrency` are as jobs have them, and go with every job and run of the task.
+
+        Raises Invalid when the function cannot be a task, and when the name is taken.
+        """
+        options = make_options(queue=queue, retry=retry, timeout=timeout, concurrency=concurrency)
+
+        def register(function: Callable[..., Any]) -> Task[..., Any]:
+            task: Task[..., Any] = Task(
+                function, name=name or default_name(function), options=options, connect=self.client
+            )
+            if task.name in self._tasks:
+                raise Invalid(("name", f"there are two tasks called {task.name}: give one of them another name"))
+            self._tasks[task.name] = task
+            return task
+
+        return register if function is None else register(function)
+
+    def near(self, name: str) -> list[str]:
+        """Names of tasks that somebody may have meant."""
+        return get_close_matches(name, self._tasks, n=3)
+
+    def client(self) -> AbstractContextManager[Client]:
+        """A client of the app's server, for one thread."""
+        return self._clients.client()
+
+    def close(self) -> None:
+        """Close the connections to the server; the next call opens another."""
+        self._clients.close()

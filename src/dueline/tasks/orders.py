@@ -1,0 +1,77 @@
+"""Asking a server for runs of a task: when, with what, one or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dueline.domain.durations import parse_duration
+from dueline.domain.instants import format_instant
+from dueline.runtime.clock import SystemClock
+from dueline.tasks.when import duration_text, instant_text
+from dueline.wire.schedules import ScheduleForm
+
+if TYPE_CHECKING:
+    from dueline.tasks.task import Task
+
+_SCHEDULE_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(ScheduleForm))
+
+
+class Order:
+    """Runs of a task that are still to be asked for. An order can be kept, used often, and made into others."""
+
+    def __init__(
+        self, task: Task[..., Any], fields: Mapping[str, Any] | None = None, *, delay_ms: int | None = None
+    ) -> None:
+        self._task = task
+        self._fields = dict(fields or {})
+        self._delay_ms = delay_ms
+
+    def later(self, delay: str | timedelta) -> Order:
+        """Due so long after they are asked for, by the clock of this machine."""
+        return Order(self._task, self._fields, delay_ms=parse_duration(duration_text(delay), field="delay"))
+
+    def at(self, moment: str | datetime) -> Order:
+        """Due at an instant."""
+        return Order(self._task, self._fields | {"due_at": instant_text(moment)})
+
+    def using(self, **fields: Any) -> Order:
+        """With other fields of runs: `queue`, `priority`, `tags`, `retry`, `timeout` …"""
+        plain = {name: _plain(value) for name, value in fields.items()}
+        return Order(self._task, self._fields | plain, delay_ms=self._delay_ms)
+
+    def enqueue(self, *args: Any, **kwargs: Any) -> str:
+        """Ask for one run with these arguments; answers its id. Raises Invalid for arguments that do not fit, before anything is sent."""
+        run = self._run(self._task.parameters.write(args, kwargs))
+        with self._task.connect() as client:
+            return str(client.create_run(run)["id"])
+
+    def enqueue_many(self, many: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Ask for a run with each of these arguments, all or none; answers their ids in order."""
+        runs = [self._run(self._task.parameters.write((), named)) for named in many]
+        if not runs:
+            return []
+        with self._task.connect() as client:
+            return client.create_runs(runs)
+
+    def _run(self, arguments: bytes) -> dict[str, Any]:
+        run = self._task.options.fields() | self._fields | {"target": self._task.target(arguments)}
+        if self._delay_ms is not None:
+            run["due_at"] = format_instant(SystemClock().wall_ms() + self._delay_ms)
+        return run
+
+
+def schedule_of(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of a schedule, and those of its job."""
+    plain = {name: _plain(value) for name, value in fields.items()}
+    schedule = {name: value for name, value in plain.items() if name in _SCHEDULE_FIELDS}
+    return schedule, {name: value for name, value in plain.items() if name not in _SCHEDULE_FIELDS}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return duration_text(value)
+    return instant_text(value) if isinstance(value, datetime) else value
