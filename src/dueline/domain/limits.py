@@ -163,7 +163,6 @@ TASK_THREADS_DEFAULT = 16
 TASK_THREADS_ABANDONED_MAX = 64
 """Threads left behind by tasks that did not stop when asked. Each holds its stack and whatever its task holds; past these the pool
 shrinks instead, until some come back."""
-TASK_PROCESSES_MAX = 256
 TASK_GRACE_S = 3.0
 """What a task gets to stop by itself when it is cancelled or out of time. With it an attempt still ends before the sweeper ends it."""
 CHECKPOINT_BYTES_MAX = 64 * 1024

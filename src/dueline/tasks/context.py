@@ -67,7 +67,7 @@ class Context:
         self._info = info
         self._report = report
         self._halt = halt
-        self._checkpoint: Any = None if info.checkpoint is None else decode(info.checkpoint)
+        self._checkpoint = info.checkpoint
 
     @property
     def run_id(self) -> str:
@@ -106,7 +106,7 @@ class Context:
     @property
     def checkpoint_data(self) -> Any:
         """The last checkpoint, of this attempt or of an earlier one; None before the first."""
-        return self._checkpoint
+        return None if self._checkpoint is None else decode(self._checkpoint)
 
     @property
     def cancelled(self) -> bool:
@@ -124,9 +124,8 @@ class Context:
 
     def checkpoint(self, data: Any) -> None:
         """Keep `data` for the next attempt, should this one fail. It must have a JSON form of at most 64 KiB, or Invalid is raised."""
-        kept = read_plain(data, field="checkpoint", bytes_max=limits.CHECKPOINT_BYTES_MAX)
-        self._checkpoint = kept
-        self._report(Checkpoint(encode(kept)))
+        self._checkpoint = encode(read_plain(data, field="checkpoint", bytes_max=limits.CHECKPOINT_BYTES_MAX))
+        self._report(Checkpoint(self._checkpoint))
 
     def progress(self, fraction: float, text: str = "") -> None:
         """Tell people how far the task is: a part of 1, and a few words. What lies outside of 0 and 1 is taken as the nearer of them."""
