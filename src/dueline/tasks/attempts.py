@@ -33,6 +33,8 @@ def attempt(task: Task[..., Any], arguments: bytes, context: Context) -> Outcome
         positional, named = _arguments(task, arguments, context)
         result = contextvars.copy_context().run(task.function, *positional, **named)
         if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
             raise TypeError("the function returned something to await: declare it with async def")
     except BaseException as error:  # reason: the task's own code runs here, and every call gets its outcome.
         return _failed(error, context)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 import traceback
+from pathlib import Path
 
 from dueline.tasks.app import App
 from dueline.tasks.errors import NotLoaded
 
 ATTRIBUTE_DEFAULT = "app"
-_OWN = frozenset({__file__, importlib.__file__})
+_NOT_THEIRS = (f"{Path(__file__).parents[1]}{os.sep}", importlib.__file__, "<frozen importlib")
+"""Where the files begin that are between us and the code of an app's module."""
 
 
 def load_app(name: str) -> App:
@@ -60,9 +61,7 @@ def _told(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{last} ({error.filename}:{error.lineno})"
     frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename not in _OWN and not frame.filename.startswith("<frozen importlib")
+        frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_THEIRS)
     ]
     return f"{last} ({frames[-1].filename}:{frames[-1].lineno})" if frames else last
 
