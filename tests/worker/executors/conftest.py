@@ -1,4 +1,4 @@
-"""What tests of the HTTP executor share: callers, and a target."""
+"""What tests of executors share: callers, a target, and executors of tasks that are closed after the test."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -8,6 +8,7 @@ import pytest
 from dueline.worker.executors import transfer
 from tests.support.calling import Caller, OpenCaller
 from tests.support.target import Target
+from tests.support.task_caller import OpenTaskCaller, TaskCaller
 
 
 @pytest.fixture
@@ -26,3 +27,9 @@ async def caller(open_caller: OpenCaller) -> Caller:
 async def target() -> AsyncIterator[Target]:
     async with Target() as target:
         yield target
+
+
+@pytest.fixture
+async def open_task_caller() -> AsyncIterator[OpenTaskCaller]:
+    with contextlib.ExitStack() as stack:
+        yield lambda **options: stack.enter_context(contextlib.closing(TaskCaller(**options)))
