@@ -5,8 +5,9 @@ from typing import Any
 from dueline.domain.ids import BootId, parse_run_id
 from dueline.domain.run import Attempt, Outcome, OutcomeKind
 from dueline.domain.states import RunState
+from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import Finish, NewNode, Retry, Role
+from dueline.store.shapes import Finish, Retry
 from tests.api.serving import TARGET, ServedApi
 from tests.api.test_jobs import instant
 

@@ -4,8 +4,8 @@ import time
 from typing import Any
 
 from dueline.domain.ids import BootId
+from dueline.store.fleet import Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import Role
 from tests.api.serving import ServedApi
 from tests.support.stores import register
 

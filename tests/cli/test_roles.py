@@ -10,7 +10,7 @@ from dueline.cli.process import target_policy
 from dueline.config import load_settings
 from dueline.domain.addresses import AddressPolicy, read_network
 from dueline.sdk.client import Client
-from dueline.store.shapes import Role
+from dueline.store.fleet import Role
 from tests.support.dueline import DuelineProcess, processes, witness
 
 WAIT_S_MAX = 20.0

@@ -16,15 +16,11 @@ from dueline.domain.job import Definition
 from dueline.domain.lanes import PLAIN
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import RunState
+from dueline.store.fleet import Role
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.queries import load_queries
-from dueline.store.shapes import (
-    Blocked,
-    Claim,
-    Confirmed,
-    Role,
-)
+from dueline.store.shapes import Blocked, Claim, Confirmed
 from tests.conformance.ear import listening
 from tests.support.postgres import PostgresServer
 from tests.support.stores import (

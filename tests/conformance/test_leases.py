@@ -2,8 +2,8 @@
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId
+from dueline.store.fleet import Role, ShardLease
 from dueline.store.protocol import Store
-from dueline.store.shapes import Role, ShardLease
 from tests.support.stores import StoreClock, epochs_of, register, take_all
 
 

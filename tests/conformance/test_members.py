@@ -4,8 +4,8 @@ import pytest
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
+from dueline.store.fleet import Beat, Node, Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import Beat, Node, Role
 from tests.support.stores import START_MS, StoreClock, register
 
 

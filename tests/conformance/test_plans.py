@@ -7,8 +7,9 @@ from dueline.domain.job import Job
 from dueline.domain.lanes import PLAIN
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import JobState, RunKind, RunState
+from dueline.store.fleet import Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import DuePlan, Firing, Role
+from dueline.store.shapes import DuePlan, Firing
 from tests.support.stores import (
     ALL_SHARDS,
     START_MS,

@@ -13,8 +13,9 @@ from dueline.domain.planning import Position
 from dueline.domain.schedule import After
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import JobState, RunState
+from dueline.store.fleet import Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import DuePlan, JobFilter, LedgerRow, Role
+from dueline.store.shapes import DuePlan, JobFilter, LedgerRow
 from tests.support.stores import (
     ALL_SHARDS,
     START_MS,

@@ -4,8 +4,8 @@ from dueline.domain.ids import BootId, JobId
 from dueline.domain.job import Job
 from dueline.domain.schedule import Cron
 from dueline.domain.states import JobState
+from dueline.store.fleet import Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import Role
 from tests.conformance.ear import listening
 from tests.support.stores import ALL_SHARDS, TENANT, a_definition, a_job, changing, create, register, take_all
 

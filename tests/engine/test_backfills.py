@@ -18,7 +18,7 @@ from dueline.domain.run import Run
 from dueline.domain.schedule import After, Cron, Every
 from dueline.domain.states import RunKind, RunState
 from dueline.engine.backfills import BackfillAsked, BackfillRun
-from dueline.store.shapes import Role
+from dueline.store.fleet import Role
 from tests.engine.books import DAY_MS, DAY_S, HOUR_MS, HOUR_S, Books
 from tests.support.stores import START_MS, StoreUnderTest
 from tests.support.target import Target

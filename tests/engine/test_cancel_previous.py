@@ -16,7 +16,7 @@ from dueline.domain.retry import Backoff, RetryPolicy
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.schedule import Every
 from dueline.domain.states import RunState
-from dueline.store.shapes import Role
+from dueline.store.fleet import Role
 from tests.engine.books import MINUTE_MS, Books
 from tests.support.cluster import CALLS_END_S_MAX, CALLS_POLL_S
 from tests.support.stores import START_MS, StoreUnderTest

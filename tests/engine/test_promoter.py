@@ -9,8 +9,9 @@ from dueline.domain.ids import BootId
 from dueline.engine.membership import Membership
 from dueline.engine.promoter import Promoter
 from dueline.runtime.clock import ManualClock
+from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import MemberStore, RunStore
-from dueline.store.shapes import NewNode, Promoted, Role
+from dueline.store.shapes import Promoted
 
 START_MS = 1_767_225_600_000
 

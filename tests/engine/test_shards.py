@@ -12,7 +12,7 @@ from dueline.domain.ids import BootId
 from dueline.domain.sharding import shards_of
 from dueline.engine.roster import Roster
 from dueline.engine.shards import ShardKeeper
-from dueline.store.shapes import ShardLease
+from dueline.store.fleet import ShardLease
 
 A, B = BootId("a"), BootId("b")
 PER_PASS = limits.SHARDS_TAKEN_PER_PASS

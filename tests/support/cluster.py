@@ -18,8 +18,9 @@ from dueline.engine.membership import Membership
 from dueline.engine.node import Life, MakePart
 from dueline.engine.operations import Operations
 from dueline.runtime.clock import StoreTime
+from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import NewNode, Role, RunFilter
+from dueline.store.shapes import RunFilter
 from dueline.worker.worker import Worker, WorkerOptions
 from tests.support.failing import Killed
 from tests.support.stores import StoreClock, StoreUnderTest

@@ -30,21 +30,10 @@ from dueline.domain.schedule import Every
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import RunKind, RunState
 from dueline.runtime.clock import ManualClock
+from dueline.store.fleet import NewNode, Role
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
-from dueline.store.shapes import (
-    Claim,
-    DuePlan,
-    Finish,
-    Firing,
-    NewJob,
-    NewNode,
-    Promoted,
-    Reclaim,
-    Retry,
-    Role,
-    Stray,
-)
+from dueline.store.shapes import Claim, DuePlan, Finish, Firing, NewJob, Promoted, Reclaim, Retry, Stray
 from dueline.store.sqlite.store import SqliteStore
 
 START_MS = 1_767_225_600_000

@@ -38,7 +38,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "engine": frozenset({"domain", "store", "runtime", "config"}),
     "tasks": frozenset({"domain", "wire", "sdk", "config", "runtime.clock"}),
     "worker": frozenset({"domain", "store", "runtime", "engine", "config", "tasks"}),
-    "api": frozenset({"domain", "wire", "store.protocol", "store.shapes", "runtime", "engine", "config"}),
+    "api": frozenset(
+        {"domain", "wire", "store.fleet", "store.protocol", "store.shapes", "runtime", "engine", "config"}
+    ),
     "sdk": frozenset({"domain", "wire"}),
     "testing": EVERYTHING - {"cli", "console"},
     "console": EVERYTHING,

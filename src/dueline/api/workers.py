@@ -10,7 +10,7 @@ from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import BootId
 from dueline.domain.instants import format_instant
-from dueline.store.shapes import Node
+from dueline.store.fleet import Node
 from dueline.wire.labels import CONTROL
 from dueline.wire.pages import Page
 from dueline.wire.workers import WorkerState, WorkerView

@@ -32,9 +32,9 @@ from dueline.runtime.descriptors import raise_descriptor_limit
 from dueline.runtime.log import get_log
 from dueline.runtime.loop import AWAY_S, Loop
 from dueline.runtime.signals import Stop
+from dueline.store.fleet import NewNode, Role
 from dueline.store.opening import is_embedded, make_store
 from dueline.store.protocol import Store
-from dueline.store.shapes import NewNode, Role
 from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.secrets import Secrets
 from dueline.worker.worker import Worker, WorkerOptions

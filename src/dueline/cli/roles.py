@@ -10,8 +10,8 @@ import typer
 from dueline.config import Settings, load_settings
 from dueline.domain.errors import Invalid
 from dueline.runtime.log import set_up_log
+from dueline.store.fleet import Role
 from dueline.store.opening import is_embedded
-from dueline.store.shapes import Role
 
 Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]
 Host = Annotated[str | None, typer.Option(help="The address to listen on [DUELINE_HOST]")]

@@ -6,8 +6,9 @@ from typing import Protocol
 
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import BootId
+from dueline.store.fleet import Node
 from dueline.store.protocol import MemberStore, RunStore
-from dueline.store.shapes import Node, QueueState
+from dueline.store.shapes import QueueState
 
 
 class FleetStore(MemberStore, RunStore, Protocol):

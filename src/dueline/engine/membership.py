@@ -10,8 +10,8 @@ from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.domain.leases import LeaseTrust
 from dueline.runtime.clock import Clock, StoreTime
+from dueline.store.fleet import NewNode
 from dueline.store.protocol import MemberStore
-from dueline.store.shapes import NewNode
 
 
 class Membership:

@@ -29,8 +29,8 @@ from dueline.runtime.clock import Clock
 from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
 from dueline.runtime.signals import Stop
+from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import NewNode, Role
 
 log = get_log(__name__)
 

@@ -20,8 +20,8 @@ from dueline.domain.changes import DecideChange
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
+from dueline.store.fleet import Beat, JobType, NewNode, Node, ShardLease
 from dueline.store.shapes import (
-    Beat,
     Blocked,
     CancelAnswer,
     CancelAsked,
@@ -39,8 +39,6 @@ from dueline.store.shapes import (
     MissedRun,
     NamedCalendar,
     NewJob,
-    NewNode,
-    Node,
     OverduePlan,
     Postponed,
     Progress,
@@ -51,7 +49,6 @@ from dueline.store.shapes import (
     Retry,
     RunFilter,
     Saved,
-    ShardLease,
     SigningSecrets,
     Stray,
     VersionInForce,
@@ -60,6 +57,9 @@ from dueline.store.shapes import (
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
 or are about to be), `stale` (plans must be looked at again), `cancel` (a run under way is to end), or `ready/QUEUE`."""
+
+
+NO_RATES: Mapping[str, float] = {}
 
 
 class SchemaStore(Protocol):
@@ -252,8 +252,13 @@ class DeadLetterStore(Protocol):
 class MemberStore(Protocol):
     async def register(self, node: NewNode, *, lease_s: float) -> None: ...
 
-    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int = 0) -> Beat:
-        """Renew a lease, on a connection of its own. Raises LeaseLost when the process was declared dead."""
+    async def beat(
+        self, boot_id: BootId, *, lease_s: float, busy: int = 0, rates: Mapping[str, float] = NO_RATES
+    ) -> Beat:
+        """Renew a lease, on a connection of its own. Raises LeaseLost when the process was declared dead.
+
+        `busy` is how many runs it executes, `rates` how many it took lately from each queue, per second.
+        """
 
     async def ask_drain(self, boot_id: BootId) -> bool:
         """Ask a process to drain; it hears so with its next beat. Answers whether there is such a process."""
@@ -306,6 +311,14 @@ class SecretStore(Protocol):
         """Sign with another secret from now on; the one before becomes the previous one."""
 
 
+class JobTypeStore(Protocol):
+    async def publish_job_types(self, types: Sequence[JobType], *, keep_ms: int) -> None:
+        """Write what a worker can carry out, each as seen now; forget those that nobody said to have for `keep_ms`."""
+
+    async def job_types(self) -> list[JobType]:
+        """All that are known, by name."""
+
+
 class CalendarStore(Protocol):
     async def put_calendar(self, tenant: str, name: str, calendar: Calendar) -> NamedCalendar:
         """Write a calendar, new or changed, and make the plans of the jobs that name it stale, in one transaction."""
@@ -338,6 +351,7 @@ class Store(
     LedgerStore,
     DeadLetterStore,
     SecretStore,
+    JobTypeStore,
     CalendarStore,
     HistoryStore,
     Protocol,

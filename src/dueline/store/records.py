@@ -16,7 +16,8 @@ from dueline.domain.planning import Position
 from dueline.domain.run import Attempt, Run
 from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
-from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob, Node, Role
+from dueline.store.fleet import Node, Role
+from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob
 
 TAG_SEPARATOR = "\x1f"
 """Tags travel in one text; control characters are refused in tags."""

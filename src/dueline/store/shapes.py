@@ -314,57 +314,6 @@ class Reclaim(msgspec.Struct, frozen=True):
     attempt: Attempt
 
 
-class Role(StrEnum):
-    """What a process does: fire schedules, execute runs, or both."""
-
-    SCHEDULER = "scheduler"
-    WORKER = "worker"
-    ALL = "all"
-
-
-class NewNode(msgspec.Struct, frozen=True, kw_only=True):
-    boot_id: BootId
-    role: Role
-    host: str
-    pid: int
-    version: str
-    queues: tuple[str, ...] = ()
-    """What a worker serves; empty: all."""
-    labels: tuple[str, ...] = ()
-    slots: int = 0
-
-
-class Node(msgspec.Struct, frozen=True, kw_only=True):
-    boot_id: BootId
-    role: Role
-    host: str
-    pid: int
-    version: str
-    beat: int
-    started_ms: int
-    expired: bool
-    draining: bool
-    queues: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    slots: int = 0
-    busy: int = 0
-    beat_ms: int = 0
-    """When it last beat, on the store's clock."""
-
-
-class Beat(msgspec.Struct, frozen=True):
-    """The answer to a heartbeat: the store's clock, and whether somebody asked the process to drain."""
-
-    now_ms: int
-    drain_asked: bool
-
-
-class ShardLease(msgspec.Struct, frozen=True):
-    shard: int
-    epoch: int
-    owner: BootId | None
-
-
 class Promoted(msgspec.Struct, frozen=True):
     """How many waiting runs became ready, in which queues, and when the next one is due."""
 

@@ -22,7 +22,8 @@ from dueline.engine.membership import Membership
 from dueline.engine.node import Life
 from dueline.engine.operations import Operations
 from dueline.runtime.clock import ManualClock, StoreTime
-from dueline.store.shapes import NewNode, Role, RunFilter
+from dueline.store.fleet import NewNode, Role
+from dueline.store.shapes import RunFilter
 from dueline.store.sqlite.store import SqliteStore
 from dueline.testing.calls import Call, RecordingExecutor, Respond
 from dueline.wire.jobs import JobInput, job_view, patched, to_definition

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dueline.domain.ids import BootId
+from dueline.store.fleet import ShardLease
 from dueline.store.postgres.part import Part, queries
-from dueline.store.shapes import ShardLease
 
 _SQL = queries("leases")
 

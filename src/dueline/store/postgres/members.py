@@ -7,9 +7,9 @@ import msgspec
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
+from dueline.store.fleet import Beat, NewNode, Node
 from dueline.store.postgres.part import Part, queries
 from dueline.store.records import to_node
-from dueline.store.shapes import Beat, NewNode, Node
 
 _SQL = queries("members")
 _BEAT_TIMEOUT_S = 3.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dueline.domain.ids import BootId
-from dueline.store.shapes import ShardLease
+from dueline.store.fleet import ShardLease
 from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.session import Session
 

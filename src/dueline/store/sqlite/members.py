@@ -8,8 +8,8 @@ import msgspec
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
+from dueline.store.fleet import Beat, NewNode, Node
 from dueline.store.records import to_node
-from dueline.store.shapes import Beat, NewNode, Node
 from dueline.store.sqlite.part import Part, queries, unwrap_tags, wrap_tags
 from dueline.store.sqlite.session import Session
 
