@@ -19,6 +19,7 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.addresses import Network, read_network
 from dueline.domain.errors import Invalid
+from dueline.domain.lanes import TASK
 
 PREFIX = "DUELINE_"
 CONFIG_VARIABLE = "DUELINE_CONFIG"
@@ -27,6 +28,8 @@ SECRETS = frozenset({"api_key", "admin_key"})
 PAYLOAD_BYTES_CEILING = 1024 * 1024
 """What payloads may be configured to: past a megabyte, run rows and claim batches stop being cheap."""
 _SLOTS_CEILING = 100_000
+_THREADS_CEILING = 10_000
+_PROCESSES_CEILING = 1_000
 _SHARE_LEAST = 0.01
 _DRAIN_S_CEILING = 3_600.0
 _RATE_LEAST = 0.01
@@ -43,6 +46,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     queues: tuple[str, ...]
     labels: tuple[str, ...]
     slots: int
+    app: str
+    threads: int
+    processes: int
     host_share: float
     drain_s: float
     recovery: str
@@ -117,6 +123,9 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
         "queues": (),
         "labels": (),
         "slots": limits.SLOTS_DEFAULT,
+        "app": "",
+        "threads": limits.TASK_THREADS_DEFAULT,
+        "processes": 0,
         "host_share": limits.HOST_SHARE,
         "drain_s": limits.DRAIN_S,
         "recovery": "auto",
@@ -170,7 +179,7 @@ def _variable(name: str) -> str:
 
 def _flag(name: str) -> str:
     # A flag is repeated for each of several values.
-    return "--queue" if name == "queues" else "--" + name.replace("_", "-")
+    return "--queues" if name == "queues" else "--" + name.replace("_", "-")
 
 
 def _unknown_reason(spelt: str, known: list[str]) -> str:
@@ -200,7 +209,10 @@ def _db(raw: Any) -> str:
 
 
 def _queues(raw: Any) -> tuple[str, ...]:
-    queues = _parts(raw, "queues")
+    # A flag may be repeated, and each may name several.
+    queues = [
+        queue for part in _parts(raw, "queues") for queue in (part.split(",") if isinstance(part, str) else [part])
+    ]
     for queue in queues:
         if not isinstance(queue, str) or not _QUEUE.fullmatch(queue):
             raise ValueError(f"{queue!r} is not the name of a queue: use the letters A-Z a-z 0-9 . _ -")
@@ -227,6 +239,8 @@ def _labels(raw: Any) -> tuple[str, ...]:
     for label in labels:
         if not isinstance(label, str) or not _QUEUE.fullmatch(label):
             raise ValueError(f"{label!r} is not a label: use the letters A-Z a-z 0-9 . _ -")
+        if label == TASK:
+            raise ValueError(f"{TASK!r} is the label of workers with an app: say app = module:app instead")
     return tuple(sorted(set(labels)))
 
 
@@ -292,6 +306,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "queues": _queues,
     "labels": _labels,
     "slots": _whole(1, _SLOTS_CEILING),
+    "app": _text,
+    "threads": _whole(1, _THREADS_CEILING),
+    "processes": _whole(0, _PROCESSES_CEILING),
     "host_share": _number(_SHARE_LEAST, 1, "slots out of one"),
     "drain_s": _number(0, _DRAIN_S_CEILING, "seconds"),
     "recovery": _choice("auto", "hold"),

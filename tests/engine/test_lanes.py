@@ -10,10 +10,10 @@ import pytest
 from dueline.domain.ids import RunId, job_text
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget, Job
 from dueline.domain.states import JobState, RunState
+from dueline.engine.execution.gone import NOTE
 from dueline.engine.fleet import Fleet
 from dueline.engine.operations import AdhocRun
 from dueline.store.shapes import CancelAnswer
-from dueline.worker.gone import NOTE
 from tests.support.cluster import Cluster
 from tests.support.stores import START_MS, StoreUnderTest, a_definition
 from tests.support.target import Target

@@ -9,7 +9,7 @@ from dueline.domain.job import Delivery, Execution, HttpTarget
 from dueline.domain.retry import Backoff, RetryPolicy
 from dueline.domain.run import OutcomeKind
 from dueline.domain.states import RUN_MOVES, EndReason, RunState
-from dueline.engine.reaper import decide_reclaim
+from dueline.engine.execution.reclaiming import decide_reclaim
 from dueline.store.shapes import Reclaim, Stray
 
 NOW_MS = 1_767_225_600_000

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dueline.worker.executors.exchange import USUAL
+from dueline.engine.execution.exchange import USUAL
 from dueline.worker.executors.http import HttpCall, HttpExecutor, HttpReply
 
 PATIENCE_S = 30.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dueline.domain.errors import Invalid
 from dueline.domain.ids import JobId, new_job_id
-from dueline.domain.job import Definition, Job
+from dueline.domain.job import Definition, HttpTarget, Job
 from dueline.domain.planning import Position
 from dueline.domain.schedule import Cron
 from dueline.domain.states import JobState
@@ -95,7 +95,9 @@ def test_a_payload_is_kept_as_it_is_or_refused(body: Any) -> None:
         assert refused_fields(asked) == ["target.body"]
         assert "\\u0000" in encode(body).decode()
     else:
-        assert defined(asked).execution.target.body == body
+        target = defined(asked).execution.target
+        assert isinstance(target, HttpTarget)
+        assert target.body == body
 
 
 @given(value=JSON)

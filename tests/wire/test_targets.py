@@ -28,6 +28,7 @@ def asked(target: Any, **fields: Any) -> tuple[Execution, list[tuple[str, str]]]
 def read(target: Any) -> HttpTarget:
     execution, problems = asked(target)
     assert problems == []
+    assert isinstance(execution.target, HttpTarget)
     return execution.target
 
 

@@ -1,7 +1,7 @@
 """Outcomes on their way to the store: grouped, kept until they are written, counted when they come too late."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 import pytest
@@ -52,7 +52,11 @@ class Desk:
     def __init__(self) -> None:
         self.store = FakeStore()
         self.written: list[int] = []
-        self.reports = Reports(cast(RunStore, self.store), written=self.written.append)
+        self.before: list[set[RunId]] = []
+        self.reports = Reports(cast(RunStore, self.store), written=self.written.append, before=self._before)
+
+    async def _before(self, run_ids: Collection[RunId]) -> None:
+        self.before.append(set(run_ids))
 
     def add(self, *ends: Finish | Retry, owned: bool = True) -> None:
         if owned:

@@ -21,7 +21,9 @@ from dueline.domain import limits
 from dueline.domain.addresses import AddressPolicy, judge
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import BootId
+from dueline.domain.lanes import TASK
 from dueline.engine.definitions import Definitions
+from dueline.engine.execution.secrets import Secrets
 from dueline.engine.membership import Membership
 from dueline.engine.node import Node
 from dueline.engine.scheduler import RecoveryMode, SchedulerOptions
@@ -35,15 +37,18 @@ from dueline.runtime.signals import Stop
 from dueline.store.fleet import NewNode, Role
 from dueline.store.opening import is_embedded, make_store
 from dueline.store.protocol import Store
+from dueline.tasks.loading import load_app
 from dueline.worker.executors.http import HttpExecutor
-from dueline.worker.secrets import Secrets
+from dueline.worker.executors.tasks import TaskExecutor
+from dueline.worker.flights import MakeCrew
+from dueline.worker.offers import Offers
 from dueline.worker.worker import Worker, WorkerOptions
 
 log = get_log(__name__)
 
 
 class Process:
-    """`role` None: the API alone."""
+    """`role` None: the API alone. Raises Invalid when the app cannot be loaded."""
 
     def __init__(
         self, settings: Settings, *, api: bool, role: Role | None, started: Callable[[str | None], None]
@@ -54,6 +59,7 @@ class Process:
         self._started = started
         self._clock: Clock = SystemClock()
         self._chance: Chance = SystemChance()
+        self._app = load_app(settings.app) if settings.app and role not in (None, Role.SCHEDULER) else None
 
     async def run(self) -> None:
         raise_descriptor_limit()
@@ -127,9 +133,19 @@ class Process:
             pid=os.getpid(),
             version=__version__,
             queues=self._settings.queues if works else (),
-            labels=self._settings.labels if works else (),
+            labels=self._labels if works else (),
+            tasks=() if self._app is None else tuple(sorted(self._app.tasks)),
             slots=self._settings.slots if works else 0,
         )
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return self._settings.labels if self._app is None else tuple(sorted({*self._settings.labels, TASK}))
+
+    def _make_crew(self) -> MakeCrew | None:
+        if self._app is None:
+            return None
+        return partial(TaskExecutor, app=self._app, threads=self._settings.threads, processes=self._settings.processes)
 
     def _parts(self, store: Store) -> list[Callable[[Membership, Definitions], Worker]]:
         if self._role is Role.SCHEDULER:
@@ -137,7 +153,7 @@ class Process:
         settings = self._settings
         options = WorkerOptions(
             queues=settings.queues,
-            labels=settings.labels,
+            labels=self._labels,
             slots=settings.slots,
             drain_s=settings.drain_s,
             host_share=settings.host_share,
@@ -156,6 +172,8 @@ class Process:
                 options,
                 keys_of=keys_of,
                 make_executor=make_executor,
+                make_crew=self._make_crew(),
+                offers=None if self._app is None else Offers(store, self._app),
             )
 
         return [make_worker]

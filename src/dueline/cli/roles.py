@@ -16,10 +16,18 @@ from dueline.store.opening import is_embedded
 Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]
 Host = Annotated[str | None, typer.Option(help="The address to listen on [DUELINE_HOST]")]
 Port = Annotated[int | None, typer.Option(help="The port to listen on; 0 takes a free one [DUELINE_PORT]")]
-Queue = Annotated[
-    list[str] | None, typer.Option("--queue", help="A queue to serve; repeat it. Default: all [DUELINE_QUEUES]")
+Queues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--queues", "--queue", help="Queues to serve, such as a,b; may be repeated. Default: all [DUELINE_QUEUES]"
+    ),
 ]
 Slots = Annotated[int | None, typer.Option(help="Runs held or executed at a time [DUELINE_SLOTS]")]
+App = Annotated[str | None, typer.Option(help="Whose tasks to carry out, as module:app [DUELINE_APP]")]
+Threads = Annotated[int | None, typer.Option(help="Plain functions that run at a time [DUELINE_THREADS]")]
+Processes = Annotated[
+    int | None, typer.Option(help="Run plain functions in so many processes instead of threads [DUELINE_PROCESSES]")
+]
 
 
 _SWITCH_S = 0.0005
@@ -38,12 +46,24 @@ def register(app: typer.Typer) -> None:
     app.command()(worker)
 
 
-def serve(db: Db = None, host: Host = None, port: Port = None, queue: Queue = None, slots: Slots = None) -> None:
+def serve(
+    db: Db = None,
+    host: Host = None,
+    port: Port = None,
+    queues: Queues = None,
+    slots: Slots = None,
+    app: App = None,
+    threads: Threads = None,
+    processes: Processes = None,
+) -> None:
     """Run everything in one process: API, scheduler and worker.
 
-    Example: dueline serve --db postgresql://localhost/dueline
+    Example: dueline serve --app shop.tasks:app
     """
-    _run(_settings(db=db, host=host, port=port, queues=queue, slots=slots), api=True, role=Role.ALL)
+    settings = _settings(
+        db=db, host=host, port=port, queues=queues, slots=slots, app=app, threads=threads, processes=processes
+    )
+    _run(settings, api=True, role=Role.ALL)
 
 
 def api(db: Db = None, host: Host = None, port: Port = None) -> None:
@@ -56,9 +76,20 @@ def scheduler(db: Db = None) -> None:
     _run(_settings(db=db), api=False, role=Role.SCHEDULER)
 
 
-def worker(db: Db = None, queue: Queue = None, slots: Slots = None) -> None:
-    """Run a worker alone: it executes runs. Any number may run on one PostgreSQL."""
-    _run(_settings(db=db, queues=queue, slots=slots), api=False, role=Role.WORKER)
+def worker(
+    db: Db = None,
+    queues: Queues = None,
+    slots: Slots = None,
+    app: App = None,
+    threads: Threads = None,
+    processes: Processes = None,
+) -> None:
+    """Run a worker alone: it executes runs. Any number may run on one PostgreSQL.
+
+    Example: dueline worker --app shop.tasks:app --queues mail,reports --slots 100 --processes 4
+    """
+    settings = _settings(db=db, queues=queues, slots=slots, app=app, threads=threads, processes=processes)
+    _run(settings, api=False, role=Role.WORKER)
 
 
 def _settings(**flags: Any) -> Settings:

@@ -58,7 +58,14 @@ class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_def
     """Whether calls are signed, where the tenant has a secret."""
 
 
-Target = HttpTarget
+class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_defaults=True):
+    """A task that workers know by its name, with its arguments by theirs."""
+
+    task: str
+    args: dict[str, Any] = {}
+
+
+Target = HttpTarget | TaskTarget
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -77,7 +84,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def lane(self) -> str:
-        return lane_of(self.requires, task=False)
+        return lane_of(self.requires, task=isinstance(self.target, TaskTarget))
 
     def expires_ms(self, due_ms: int) -> int | None:
         return None if self.expires_after_ms is None else due_ms + self.expires_after_ms

@@ -20,3 +20,8 @@ def lane_of(requires: Collection[str], *, task: bool) -> str:
 def serves(lane: str, labels: Collection[str]) -> bool:
     """Whether a worker with these labels may claim from a lane."""
     return not lane or all(label in labels for label in lane.split(","))
+
+
+def is_task(lane: str) -> bool:
+    """Whether the runs of a lane are tasks."""
+    return TASK in lane.split(",")

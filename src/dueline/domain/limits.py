@@ -201,6 +201,12 @@ POLL_S = 0.5
 """The truth behind lost wake-ups: nothing due waits longer than this to be noticed."""
 OUTCOME_GROUP_S = 0.003
 """Outcomes wait this long for company before they are written together."""
+JOB_TYPES_TOLD_S = 3_600.0
+"""How often a worker says which tasks it has."""
+JOB_TYPES_KEPT_MS = 30 * 24 * 3_600_000
+"""How long a task is known that no worker says to have."""
+SAVE_GROUP_S = 0.25
+"""Checkpoints and progress of tasks are written at most this often."""
 WAKEUP_GAP_S = 0.02
 """Wake-ups through the store are sent at most this often per topic."""
 

@@ -44,6 +44,8 @@ class HeldReason(StrEnum):
     """Its target fails so often that it is left alone for a while."""
     HOST_BUSY = "host_busy"
     """So many calls to its host are under way that others would go short."""
+    CONCURRENCY = "concurrency"
+    """As many runs of its task are under way as may be."""
 
 
 class EndReason(StrEnum):

@@ -28,7 +28,7 @@ SAMPLE: Mapping[str, str] = {
 
 _RESERVED = "secrets."
 _PLACE = re.compile(r"\{\{ *((?:run|job|secrets|tenant)\.[^{}\s\"]*|tenant) *\}\}")
-_KNOWN = re.compile(r"\{\{ *(" + "|".join(map(re.escape, sorted(NAMES))) + r") *\}\}")
+_KNOWN = re.compile(r"\{\{ *(" + "|".join(map(re.escape, sorted(NAMES))) + r"|secrets\.[A-Za-z0-9_]+) *\}\}")
 _RESERVED_LETTER = re.compile(r"[^A-Za-z0-9._~-]")
 _UNSENDABLE = re.compile(r"[^ -~]")
 _json = msgspec.json.Encoder()
@@ -44,6 +44,7 @@ class Template(msgspec.Struct, frozen=True):
     encode: Encode
 
     def fill(self, values: Mapping[str, str]) -> str:
+        """The text with its values. Raises KeyError with the name of one that is missing."""
         encode = self.encode
         return self.text % tuple([encode(values[name]) for name in self.names])
 

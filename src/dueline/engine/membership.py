@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from dueline.domain import limits
 from dueline.domain.errors import LeaseLost
@@ -26,6 +26,8 @@ class Membership:
         self.time = StoreTime(clock)
         self.busy: Callable[[], int] = lambda: 0
         """How many runs this process executes; whoever executes them says so."""
+        self.rates: Callable[[], Mapping[str, float]] = dict
+        """How many runs per second it took lately from each queue."""
         self.drain_asked = asyncio.Event()
 
     @property
@@ -44,7 +46,7 @@ class Membership:
         """One heartbeat. Raises LeaseLost when others declared this process dead."""
         sent_s = self._clock.monotonic_s()
         try:
-            beat = await self._store.beat(self.boot_id, lease_s=self._lease_s, busy=self.busy())
+            beat = await self._store.beat(self.boot_id, lease_s=self._lease_s, busy=self.busy(), rates=self.rates())
         except LeaseLost:
             self._trust.revoke()
             raise

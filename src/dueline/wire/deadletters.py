@@ -16,7 +16,7 @@ from dueline.wire.labels import CONTROL, check_key, check_near, check_queue, che
 from dueline.wire.policies import RetryForm, retry_form
 from dueline.wire.problems import Problems
 from dueline.wire.runs import RunView, run_view
-from dueline.wire.targets import TargetForm, target_form
+from dueline.wire.targets import TargetForm, TargetView, target_form
 
 KEY_DEFAULT = "once"
 
@@ -62,7 +62,7 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
 class ExecutedView(msgspec.Struct, frozen=True, kw_only=True):
     """What a run executed."""
 
-    target: TargetForm
+    target: TargetView
     retry: RetryForm
     timeout: str
     run_timeout: str | None

@@ -12,6 +12,7 @@ from dueline.domain.durations import format_duration
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Delivery, Execution, Job
+from dueline.domain.lanes import TASK
 from dueline.domain.overlap import Overlap
 from dueline.domain.states import JobState
 from dueline.wire.labels import (
@@ -37,7 +38,7 @@ from dueline.wire.policies import (
 from dueline.wire.problems import Problems
 from dueline.wire.reading import WHOLE, check_names, read_value
 from dueline.wire.schedules import ScheduleForm, schedule_form, to_schedule
-from dueline.wire.targets import TargetForm, target_form, to_target
+from dueline.wire.targets import TargetForm, TargetView, target_form, to_target
 
 TIMEOUT_DEFAULT = format_duration(limits.TIMEOUT_MS_DEFAULT)
 
@@ -92,7 +93,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     tenant: str
-    target: TargetForm
+    target: TargetView
     schedule: ScheduleForm | None
     queue: str
     priority: int
@@ -202,6 +203,8 @@ def to_execution(
             asked.expires_after, "expires_after", problems, least_ms=1_000, most_ms=limits.EXPIRES_AFTER_MS_MAX
         )
     check_names_list(asked.requires, "requires", problems, most=limits.LABELS_MAX, noun="labels")
+    if TASK in asked.requires:
+        problems.add("requires", f"{TASK!r} need not be required: what the target is says so")
     return Execution(
         target=to_target(asked.target, problems, payload_bytes_max=payload_bytes_max, has_job=has_job),
         retry=to_retry(asked.retry, problems),
@@ -219,7 +222,12 @@ def patched(definition: Definition, patch: Any, problems: Problems) -> JobInput:
         problems.add(WHOLE, "must be a JSON object")
         problems.raise_any()
     check_names(patch, JobInput, problems)
-    return read_value(merge(_writable(definition), patch), JobInput, problems)
+    writable = _writable(definition)
+    target = patch.get("target")
+    if isinstance(target, dict) and target.get("type", writable["target"]["type"]) != writable["target"]["type"]:
+        # Nothing of a call is of use to a task, and the other way round.
+        del writable["target"]
+    return read_value(merge(writable, patch), JobInput, problems)
 
 
 def job_view(job: Job) -> JobView:
@@ -269,12 +277,12 @@ def _run_timeout(execution: Execution) -> str | None:
     return None if execution.run_timeout_ms is None else format_duration(execution.run_timeout_ms)
 
 
-def _writable(definition: Definition) -> Any:
+def _writable(definition: Definition) -> dict[str, Any]:
     execution = definition.execution
-    return msgspec.to_builtins(
+    written: dict[str, Any] = msgspec.to_builtins(
         JobInput(
             name=definition.name,
-            target=target_form(execution.target),
+            target=UNSET,
             schedule=schedule_form(definition.schedule),
             queue=definition.queue,
             priority=definition.priority,
@@ -290,3 +298,4 @@ def _writable(definition: Definition) -> Any:
             tags=list(definition.tags),
         )
     )
+    return written | {"target": msgspec.to_builtins(target_form(execution.target))}

@@ -20,11 +20,11 @@ FAR_MS = parse_instant("9000-01-01T00:00:00Z", field="")
 _QUEUE = re.compile(rf"[A-Za-z0-9._-]{{1,{limits.QUEUE_LETTERS_MAX}}}")
 
 
-def check_name(name: str, problems: Problems) -> None:
+def check_name(name: str, problems: Problems, *, field: str = "name") -> None:
     if not 1 <= len(name) <= limits.NAME_LETTERS_MAX or not name.strip():
-        problems.add("name", f"must have 1 to {limits.NAME_LETTERS_MAX} letters")
+        problems.add(field, f"must have 1 to {limits.NAME_LETTERS_MAX} letters")
     elif CONTROL.search(name):
-        problems.add("name", "must not hold control characters")
+        problems.add(field, "must not hold control characters")
 
 
 def check_queue(name: str, problems: Problems, *, field: str = "queue") -> None:

@@ -14,10 +14,10 @@ from msgspec import UNSET, UnsetType
 
 from dueline.domain import limits, templates
 from dueline.domain.durations import format_duration
-from dueline.domain.job import KEPT_BY_DEFAULT, HttpTarget, Tls
+from dueline.domain.job import KEPT_BY_DEFAULT, HttpTarget, Target, TaskTarget, Tls
 from dueline.domain.statuses import SUCCESSES, Statuses, write_statuses
 from dueline.domain.urls import url_problem
-from dueline.wire.labels import CONTROL, read_duration
+from dueline.wire.labels import CONTROL, check_name, read_duration
 from dueline.wire.policies import read_statuses
 from dueline.wire.problems import Problems
 from dueline.wire.reading import encode
@@ -63,11 +63,9 @@ class TlsForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 _TLS = TlsForm()
 
 
-class HttpTargetForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An HTTP call. A body that is text is sent as it stands, anything else as JSON; null is no body. `body_base64` is sent as bytes."""
+class HttpFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What may be said of an HTTP call besides its URL."""
 
-    url: str | UnsetType
-    type: Literal["http"] = "http"
     method: str = "POST"
     headers: dict[str, str] = {}
     body: Any = None
@@ -79,18 +77,77 @@ class HttpTargetForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     sign: bool = True
 
 
-TargetForm = HttpTargetForm
+class HttpTargetForm(HttpFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An HTTP call. A body that is text is sent as it stands, anything else as JSON; null is no body. `body_base64` is sent as bytes."""
+
+    url: str
+    type: Literal["http"] = "http"
+
+
+class TaskTargetForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task that workers know by its name, with its arguments by theirs."""
+
+    task: str
+    type: Literal["task"] = "task"
+    args: dict[str, Any] = {}
+
+
+class TargetForm(HttpFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Either of them, as people write it: what is said tells which it is, so `type` may be left out."""
+
+    type: Literal["http", "task"] | UnsetType = UNSET
+    url: str | UnsetType = UNSET
+    task: str | UnsetType = UNSET
+    args: dict[str, Any] | UnsetType = UNSET
+
+
+TargetView = HttpTargetForm | TaskTargetForm
+
+_BLANK = TargetForm()
 
 
 def to_target(
     form: TargetForm | UnsetType, problems: Problems, *, payload_bytes_max: int, has_job: bool = True
-) -> HttpTarget:
+) -> Target:
     """The target of a form; problems are told as `target.…`."""
     if form is UNSET:
         return HttpTarget(url="")
+    if form.type == "task" or (form.type is UNSET and form.url is UNSET and form.task is not UNSET):
+        return _to_task(form, problems, payload_bytes_max=payload_bytes_max)
+    return _to_http(form, problems, payload_bytes_max=payload_bytes_max, has_job=has_job)
+
+
+def target_form(target: Target) -> TargetView:
+    """A target as people read it; what they read they may write again."""
+    if isinstance(target, TaskTarget):
+        return TaskTargetForm(task=target.task, args=target.args)
+    return _http_form(target)
+
+
+def _to_task(form: TargetForm, problems: Problems, *, payload_bytes_max: int) -> TaskTarget:
+    for name in ("url", *HttpFields.__struct_fields__):
+        if getattr(form, name) != getattr(_BLANK, name):
+            problems.add(f"target.{name}", "has no use for a task: say what it needs in target.args")
+    task = "" if form.task is UNSET else form.task
+    args = {} if form.args is UNSET else form.args
+    if form.task is not UNSET:
+        check_name(task, problems, field="target.task")
+    elif not problems.touch("target.task"):
+        problems.add("target.task", "is required")
+    if args and (reason := payload_problem(args, payload_bytes_max=payload_bytes_max)):
+        problems.add("target.args", reason)
+    return TaskTarget(task=task, args=args)
+
+
+def _to_http(form: TargetForm, problems: Problems, *, payload_bytes_max: int, has_job: bool) -> HttpTarget:
+    for name in ("task", "args"):
+        if getattr(form, name) is not UNSET:
+            problems.add(f"target.{name}", "has no use for an HTTP call: say type task, or leave it out")
     url = "" if form.url is UNSET else form.url
     if form.url is not UNSET:
         _check_url(url, problems, has_job=has_job)
+    elif not problems.touch("target.url"):
+        problems.add("target.url", "is required")
     if form.headers:
         _check_headers(form.headers, problems, has_job=has_job)
     if form.body is not None:
@@ -109,7 +166,7 @@ def to_target(
     )
 
 
-def target_form(target: HttpTarget) -> HttpTargetForm:
+def _http_form(target: HttpTarget) -> HttpTargetForm:
     timeout_ms = target.connect_timeout_ms
     tls = target.tls
     return HttpTargetForm(
@@ -171,7 +228,7 @@ def _check_body(body: Any, problems: Problems, *, payload_bytes_max: int, has_jo
                 problems.add(CONTROL.sub("?", path), reason)
 
 
-def _read_bytes(form: HttpTargetForm, problems: Problems, *, payload_bytes_max: int) -> bytes | None:
+def _read_bytes(form: TargetForm, problems: Problems, *, payload_bytes_max: int) -> bytes | None:
     if form.body_base64 is None:
         return None
     if form.body is not None:

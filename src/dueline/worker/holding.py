@@ -13,24 +13,30 @@ class Holding:
     """Ordered by due time."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Claim]] = []
+        self._heap: list[tuple[int, int, Claim, bool]] = []
         self._numbers = count()
+        self.tasks = 0
+        """How many of them are tasks."""
 
     def __len__(self) -> int:
         return len(self._heap)
 
-    def add(self, claims: list[Claim]) -> None:
+    def add(self, claims: list[Claim], *, tasks: bool = False) -> None:
         for claim in claims:
-            heappush(self._heap, (claim.due_ms, next(self._numbers), claim))
+            heappush(self._heap, (claim.due_ms, next(self._numbers), claim, tasks))
+        self.tasks += len(claims) * tasks
 
     def take_due(self, now_ms: int, *, limit: int) -> list[Claim]:
         due: list[Claim] = []
         while self._heap and self._heap[0][0] <= now_ms and len(due) < limit:
-            due.append(heappop(self._heap)[2])
+            _, _, claim, is_task = heappop(self._heap)
+            due.append(claim)
+            self.tasks -= is_task
         return due
 
     def clear(self) -> None:
         self._heap.clear()
+        self.tasks = 0
 
     def run_ids(self) -> set[RunId]:
         return {entry[2].run_id for entry in self._heap}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection
 
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
+from dueline.engine.execution.outcomes import End
 from dueline.runtime.log import get_log
 from dueline.runtime.wakeup import Wakeup
 from dueline.store.protocol import RunStore
-from dueline.store.shapes import Finish, Retry
+from dueline.store.shapes import Finish, Reclaim, Retry
 
 log = get_log(__name__)
 
@@ -24,10 +25,18 @@ _RESULT_LETTERS_PER_BATCH = 4 * 1024 * 1024
 class Reports:
     """A result that could not be written is offered again with its token, however long the store is away."""
 
-    def __init__(self, store: RunStore, *, written: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        store: RunStore,
+        *,
+        written: Callable[[int], None],
+        before: Callable[[Collection[RunId]], Awaitable[None]],
+    ) -> None:
+        """`before` is done before the ends of some runs are written."""
         self._store = store
         self._written = written
-        self._waiting: deque[Finish | Retry] = deque()
+        self._before = before
+        self._waiting: deque[End] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._in_doubt: frozenset[RunId] = frozenset()
         self.wakeup = Wakeup()
@@ -39,7 +48,7 @@ class Reports:
     def run_ids(self) -> set[RunId]:
         return {end.run_id for end in self._waiting}
 
-    def add(self, ends: list[Finish | Retry]) -> None:
+    def add(self, ends: list[End]) -> None:
         self._waiting.extend(ends)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(limits.OUTCOME_GROUP_S, self._ring)
@@ -51,10 +60,13 @@ class Reports:
             return _IDLE_S
         finishes = [end for end in batch if isinstance(end, Finish)]
         retries = [end for end in batch if isinstance(end, Retry)]
+        reclaims = [end for end in batch if isinstance(end, Reclaim)]
         offered = frozenset(end.run_id for end in batch)
         try:
+            await self._before(offered)
             accepted = await self._store.finish(finishes) if finishes else set()
             accepted |= await self._store.retry(retries) if retries else set()
+            accepted |= await self._store.reclaim(reclaims) if reclaims else set()
         except StoreUnavailable:
             # The batch may have been written all the same; then its second offer finds nothing to match, rightly.
             self._in_doubt |= offered
@@ -69,8 +81,8 @@ class Reports:
         self._written(len(batch))
         return 0.0 if self._waiting else _IDLE_S
 
-    def _next_batch(self) -> list[Finish | Retry]:
-        batch: list[Finish | Retry] = []
+    def _next_batch(self) -> list[End]:
+        batch: list[End] = []
         size_letters = 0
         for end in self._waiting:
             size_letters += len(end.attempt.outcome.result or "")

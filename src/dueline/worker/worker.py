@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -11,57 +11,44 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.circuits import DEFAULT_POLICY, CircuitPolicy
 from dueline.domain.errors import StoreUnavailable
-from dueline.domain.ids import RunId
-from dueline.domain.job import Execution
-from dueline.domain.lanes import PLAIN, TASK, serves
-from dueline.domain.overlap import OverlapVerdict, decide
+from dueline.domain.ids import RunId, job_text, run_text
+from dueline.domain.lanes import PLAIN, TASK, is_task, serves
+from dueline.domain.rates import Rates
 from dueline.domain.retry import GONE
-from dueline.domain.schedule import After
-from dueline.domain.states import EndReason
-from dueline.engine.definitions import Definitions, Key
+from dueline.engine.definitions import Definitions
+from dueline.engine.execution.calls import Unsendable, make_call
+from dueline.engine.execution.deadlines import time_left_ms
+from dueline.engine.execution.exchange import HttpCall
+from dueline.engine.execution.gone import GoneTargets
+from dueline.engine.execution.outcomes import conclude
+from dueline.engine.execution.overlaps import settle_overlaps
+from dueline.engine.execution.preparing import Prepared, PreparedTask, Preparer
+from dueline.engine.execution.secrets import KeysOf, unsigned
 from dueline.engine.membership import Membership
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
 from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
 from dueline.store.protocol import JobStore, RunStore
-from dueline.store.shapes import Blocked, Claim, Finish, Retry
-from dueline.worker.admission import Admission
-from dueline.worker.calls import PreparedCall, Unsendable, make_call, prepare_call
-from dueline.worker.executors.exchange import HttpCall, HttpFailure, HttpReply
+from dueline.store.shapes import Claim, Postponed
+from dueline.tasks.context import Report, RunInfo
 from dueline.worker.executors.http import HttpExecutor
-from dueline.worker.gone import GoneTargets
+from dueline.worker.executors.lanes import TaskCall
+from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor
 from dueline.worker.holding import Holding
-from dueline.worker.outcomes import conclude, read_reply
+from dueline.worker.offers import Offers
 from dueline.worker.reports import Reports
-from dueline.worker.secrets import KeysOf, unsigned
+from dueline.worker.saves import Saves
 
 log = get_log(__name__)
 
 _IDLE_S = 60.0
 _ABANDON_S = 1.0
 _READY = "ready/"
-_spec = msgspec.json.Decoder(Execution)
 
 
 class WorkerStore(RunStore, JobStore, Protocol):
     """What a worker needs of the store."""
-
-
-class Executor(Protocol):
-    """Performs calls. Every one that is submitted gets exactly one reply, on the loop."""
-
-    def open(self, loop: asyncio.AbstractEventLoop) -> None: ...
-
-    def submit(self, calls: Sequence[HttpCall]) -> None: ...
-
-    def cancel(self, keys: Iterable[RunId]) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class MakeExecutor(Protocol):
-    def __call__(self, *, deliver: Callable[[list[HttpReply]], None], monotonic: Callable[[], float]) -> Executor: ...
 
 
 class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,8 +76,11 @@ class Worker:
         options: WorkerOptions,
         *,
         make_executor: MakeExecutor = HttpExecutor,
+        make_crew: MakeCrew | None = None,
         keys_of: KeysOf = unsigned,
+        offers: Offers | None = None,
     ) -> None:
+        """With `make_crew` it carries out tasks besides HTTP calls; its labels must say so, and `offers` tells which."""
         self._store = store
         self._membership = membership
         self._definitions = definitions
@@ -98,32 +88,46 @@ class Worker:
         self._chance = chance
         self._options = options
         self._keys_of = keys_of
-        self._admission = Admission(chance, slots=options.slots, host_share=options.host_share, policy=options.circuit)
         self._worthwhile = max(1, min(options.slots // 8, limits.CLAIM_BATCH // 8))
-        self._executor = make_executor(deliver=self._ended, monotonic=clock.monotonic_s)
-        self._executor.open(asyncio.get_running_loop())
+        self._flights = Flights(
+            ended=self._ended,
+            told=self._told,
+            monotonic=clock.monotonic_s,
+            chance=chance,
+            slots=options.slots,
+            host_share=options.host_share,
+            circuit=options.circuit,
+            make_executor=make_executor,
+            make_crew=make_crew,
+        )
         self._holding = Holding()
-        self._flights: dict[RunId, tuple[Claim, PreparedCall]] = {}
-        self._prepared: dict[Key, PreparedCall] = {}
+        self._preparer = Preparer(definitions)
+        self._rates = Rates()
         self._starting: set[RunId] = set()
         self._hinted: set[str] = set()
         self._lanes: dict[str, set[str]] = {}
+        self._full: set[str] = set()
+        """Lanes that had no room left for what may be waiting."""
         self._usual_lanes = {PLAIN, TASK} if TASK in options.labels else {PLAIN}
         membership.busy = lambda: len(self._flights)
+        membership.rates = lambda: self._rates.read(now_s=clock.monotonic_s())
         self._look_at_s = 0.0
         self._unsure = False
-        self._cancels: dict[RunId, str] = {}
         self._gone = GoneTargets(store)
-        self._reports = Reports(store, written=self._slots_freed)
+        self._saves = Saves(store, monotonic=clock.monotonic_s)
+        self._reports = Reports(store, written=self._slots_freed, before=self._saves.flush)
         self._claim_loop = Loop("claims", self.claim_step)
         self._hold_loop = Loop("holding", self.hold_step)
         self._cancel_loop = Loop("cancels", self.cancel_step)
         self._gone_loop = Loop("gone targets", self._gone.step, self._gone.wakeup)
+        self._save_loop = Loop("saves", self._saves.step, self._saves.wakeup)
         self._report_loop = Loop("reports", self._reports.step, self._reports.wakeup)
+        self._offer_loops = [] if offers is None else [Loop("offers", offers.step)]
         self._idle = asyncio.Event()
 
     def loops(self) -> Sequence[Loop]:
-        return [self._claim_loop, self._hold_loop, self._cancel_loop, self._gone_loop, self._report_loop]
+        loops = [self._claim_loop, self._hold_loop, self._cancel_loop, self._gone_loop]
+        return [*loops, *self._offer_loops, self._save_loop, self._report_loop]
 
     @property
     def under_way(self) -> int:
@@ -155,12 +159,21 @@ class Worker:
             return limits.POLL_S
         if self._unsure:
             await self._give_back_unknown()
+        self._full.clear()
+        again = False
         for queue in await self._queues():
             for lane in sorted(self._usual_lanes | self._lanes.get(queue, set())):
-                limit = min(self._free_slots(), limits.CLAIM_BATCH)
-                if limit < self._worthwhile or await self._claim(queue, lane, limit) == limit:
+                limit = self._room(lane)
+                if not self._pays(limit, lane):
+                    self._full.add(lane)
                     self._hinted.add(queue)
-        return 0.0 if self._hinted and self._free_slots() >= self._worthwhile else limits.POLL_S
+                elif await self._claim(queue, lane, limit) == limit:
+                    self._hinted.add(queue)
+                    if self._pays(self._room(lane), lane):
+                        again = True
+                    else:
+                        self._full.add(lane)
+        return 0.0 if again else limits.POLL_S
 
     async def hold_step(self) -> float:
         """Start what has become due, after asking whether it is still ours: the job may have been changed meanwhile."""
@@ -170,7 +183,7 @@ class Worker:
             try:
                 confirmed = await self._store.confirm(claims)
                 await self._start([claim for claim in claims if confirmed.tokens.get(claim.run_id) == claim.token])
-                await self._settle_overlaps(confirmed.blocked)
+                await settle_overlaps(self._store, self._definitions, confirmed.blocked)
             except StoreUnavailable:
                 self._unsure = True
                 raise
@@ -183,10 +196,7 @@ class Worker:
         """End calls whose runs somebody asked to end."""
         if self._flights:
             for asked in await self._store.cancels_of(self._membership.boot_id):
-                flight = self._flights.get(asked.run_id)
-                if flight is not None and flight[0].token == asked.token and asked.run_id not in self._cancels:
-                    self._cancels[asked.run_id] = asked.reason
-                    self._executor.cancel([asked.run_id])
+                self._flights.cancel(asked.run_id, asked.token, asked.reason)
         return limits.SWEEP_S
 
     async def drain(self, forced: asyncio.Event) -> None:
@@ -208,7 +218,7 @@ class Worker:
         await self._settle(asyncio.Event(), wait_s=_ABANDON_S)
 
     def close(self) -> None:
-        self._executor.close()
+        self._flights.close()
 
     async def _queues(self) -> list[str]:
         """Queues we heard of; now and then all of them, because a hint may be lost."""
@@ -226,6 +236,16 @@ class Worker:
     def _free_slots(self) -> int:
         return self._options.slots - len(self._flights) - len(self._holding) - len(self._reports)
 
+    def _room(self, lane: str) -> int:
+        """How many runs of a lane may be claimed at once."""
+        room = min(self._free_slots(), limits.CLAIM_BATCH)
+        places = self._flights.room_for_tasks() if is_task(lane) else None
+        return room if places is None else min(room, places - self._holding.tasks)
+
+    def _pays(self, room: int, lane: str) -> bool:
+        """Whether there is room for so many that asking the store for them pays; tasks are few, and long."""
+        return room >= (1 if is_task(lane) else self._worthwhile)
+
     async def _claim(self, queue: str, lane: str, limit: int) -> int:
         try:
             claimed = await self._store.claim(
@@ -234,23 +254,26 @@ class Worker:
             now_ms = self._membership.time.now_ms()
             due = [claim for claim in claimed.claims if claim.due_ms <= now_ms]
             if len(due) < len(claimed.claims):
-                self._holding.add([claim for claim in claimed.claims if claim.due_ms > now_ms])
+                self._holding.add([claim for claim in claimed.claims if claim.due_ms > now_ms], tasks=is_task(lane))
                 self._hold_loop.wakeup.wake()
+            if claimed.claims:
+                self._rates.add(queue, len(claimed.claims), now_s=self._clock.monotonic_s())
             await self._start(due)
-            await self._settle_overlaps(claimed.blocked)
+            await settle_overlaps(self._store, self._definitions, claimed.blocked)
         except StoreUnavailable:
             self._unsure = True
             raise
         return len(claimed.claims) + len(claimed.blocked)
 
     async def _start(self, claims: list[Claim]) -> None:
-        """Hand claims to the executor, and put off those whose target is to be left alone.
+        """Hand claims to the executors, and put off those whose target is to be left alone.
 
         Without a trusted lease they are left to whoever takes them over.
         """
         if not claims:
             return
-        prepared = await self._prepare(claims)
+        prepared = await self._preparer.prepare(claims)
+        checkpoints = await self._checkpoints(claims, prepared)
         now_ms = self._membership.time.now_ms()
         keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
         if not self._membership.trusted:
@@ -258,108 +281,66 @@ class Worker:
             log.warning("lease not trusted, runs not started", count=len(claims))
             return
         now_s = self._clock.monotonic_s()
-        calls, unsent, put_off = [], [], []
-        for claim, call in zip(claims, prepared, strict=True):
-            postponed = self._admission.ask(claim, call.host, now_s=now_s, now_ms=now_ms)
+        calls: list[HttpCall] = []
+        tasks: list[TaskCall] = []
+        unsendable: dict[RunId, str] = {}
+        put_off: list[Postponed] = []
+        for claim, work in zip(claims, prepared, strict=True):
+            postponed = self._flights.admit(claim, work, now_s=now_s, now_ms=now_ms)
             if postponed is not None:
                 put_off.append(postponed)
-                continue
-            self._flights[claim.run_id] = (claim, call)
-            try:
-                calls.append(make_call(call, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ())))
-            except Unsendable as error:
-                unsent.append(
-                    HttpReply(claim.run_id, None, HttpFailure.INVALID, str(error), None, b"", False, now_s, now_s)
-                )
-        self._executor.submit(calls)
-        self._ended(unsent)
+            elif isinstance(work, PreparedTask):
+                tasks.append(_task_call(claim, work, checkpoints.get(claim.run_id), now_ms=now_ms))
+            else:
+                try:
+                    calls.append(make_call(work, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ())))
+                except Unsendable as error:
+                    unsendable[claim.run_id] = str(error)
+        self._flights.launch(calls, tasks)
+        self._flights.fail(unsendable)
         if put_off:
             await self._store.postpone(put_off)
 
-    async def _prepare(self, claims: list[Claim]) -> list[PreparedCall]:
-        known = self._prepared
-        keys = {
-            (claim.job_id, claim.version) for claim in claims if claim.job_id is not None and claim.version is not None
-        }
-        missing = keys - known.keys()
-        if missing:
-            if len(known) > limits.DEFINITIONS_KEPT:
-                known.clear()
-                missing = keys
-            for key, version in (await self._definitions.load(missing)).items():
-                definition = version.definition
-                awaited = isinstance(definition.schedule, After)
-                known[key] = prepare_call(definition.execution, awaited=awaited, job_name=definition.name)
-        prepared = []
-        for claim in claims:
-            if claim.spec is not None:
-                # It has no job, or what its job says was corrected for this one run.
-                prepared.append(prepare_call(_spec.decode(claim.spec)))
-            else:
-                assert claim.job_id is not None
-                assert claim.version is not None
-                prepared.append(known[claim.job_id, claim.version])
-        return prepared
+    async def _checkpoints(self, claims: list[Claim], prepared: list[Prepared]) -> dict[RunId, bytes]:
+        """From where attempts go on, for tasks that were tried before."""
+        again = [
+            claim.run_id
+            for claim, work in zip(claims, prepared, strict=True)
+            if claim.attempt > 1 and isinstance(work, PreparedTask)
+        ]
+        told = await self._store.progress_of(again) if again else {}
+        return {run_id: kept.checkpoint.encode() for run_id, kept in told.items() if kept.checkpoint is not None}
 
-    def _ended(self, replies: list[HttpReply]) -> None:
-        """Replies of the executor, on the loop."""
+    def _told(self, claim: Claim, report: Report) -> None:
+        """What a task says while it is under way, on the loop."""
+        self._saves.add(claim.run_id, claim.token, report)
+
+    def _ended(self, ended: list[Ended]) -> None:
+        """Attempts that have ended, on the loop."""
         time, worker = self._membership.time, self._membership.boot_id
-        ends: list[Finish | Retry] = []
-        for reply in replies:
-            claim, prepared = self._flights.pop(reply.key)
-            cancel = self._cancels.pop(claim.run_id, None)
-            closed = reply.failure is HttpFailure.CLOSED
-            outcome = None if closed else read_reply(reply, prepared.expected)
-            self._admission.ended(
-                claim, prepared.host, outcome, started_s=reply.started_s, now_s=self._clock.monotonic_s()
-            )
-            if outcome is None:
-                # Broken off by force: the effect is unknown, and whoever reclaims the run will say so.
-                continue
-            if outcome.status == GONE:
-                self._gone.add(claim)
-            ends.append(
+        for one in ended:
+            if one.outcome.status == GONE:
+                self._gone.add(one.claim)
+        self._reports.add(
+            [
                 conclude(
-                    claim,
-                    prepared,
-                    outcome,
+                    one.claim,
+                    one.prepared.execution,
+                    one.outcome,
                     worker=worker,
-                    started_ms=time.at_ms(reply.started_s),
-                    finished_ms=time.at_ms(reply.finished_s),
+                    started_ms=time.at_ms(one.started_s),
+                    finished_ms=time.at_ms(one.finished_s),
                     chance=self._chance.fraction(),
-                    cancel=cancel,
+                    awaited=one.prepared.awaited,
+                    cancel=one.cancel,
                 )
-            )
-        if ends:
-            self._reports.add(ends)
-
-    async def _settle_overlaps(self, blocked: list[Blocked]) -> None:
-        if not blocked:
-            return
-        versions = await self._definitions.load({(run.job_id, run.version) for run in blocked})
-        hold, skip, displace = [], [], []
-        held_now: dict[bytes, int] = {}
-        for run in blocked:
-            policy = run.overlap or versions[run.job_id, run.version].definition.overlap
-            held = run.held + held_now.get(run.job_id, 0)
-            match decide(policy, occupied=True, held=held):
-                case OverlapVerdict.HOLD:
-                    held_now[run.job_id] = held_now.get(run.job_id, 0) + 1
-                    hold.append(run)
-                case OverlapVerdict.DISPLACE:
-                    displace.append(run)
-                case _:
-                    skip.append(run)
-        if hold:
-            await self._store.hold_blocked(hold)
-        if displace:
-            await self._store.displace_blocked(displace, reason=EndReason.SUPERSEDED)
-        if skip:
-            await self._store.skip_blocked(skip, reason=EndReason.OVERLAP)
+                for one in ended
+            ]
+        )
 
     async def _give_back_unknown(self) -> None:
         """Give back what is ours by the store's account but not in our hands: claims whose answer was lost on the way."""
-        held = self._holding.run_ids() | self._starting | self._flights.keys() | self._reports.run_ids()
+        held = self._holding.run_ids() | self._starting | self._flights.run_ids() | self._reports.run_ids()
         owned = await self._store.claims_of(self._membership.boot_id)
         unknown = [claim for claim in owned if claim.run_id not in held]
         if unknown:
@@ -384,5 +365,19 @@ class Worker:
 
     def _slots_freed(self, _count: int) -> None:
         self._idle.set()
-        if self._hinted and self._free_slots() >= self._worthwhile:
+        if any(self._pays(self._room(lane), lane) for lane in self._full):
             self._claim_loop.wakeup.wake()
+
+
+def _task_call(claim: Claim, work: PreparedTask, checkpoint: bytes | None, *, now_ms: int) -> TaskCall:
+    info = RunInfo(
+        run_id=run_text(claim.run_id),
+        job_id=None if claim.job_id is None else job_text(claim.job_id),
+        attempt=claim.attempt,
+        token=claim.token,
+        scheduled_ms=claim.scheduled_ms,
+        tenant=claim.tenant,
+        checkpoint=checkpoint,
+    )
+    timeout_ms = time_left_ms(work.execution, claim, now_ms=now_ms)
+    return TaskCall(claim.run_id, work.task, work.arguments, timeout_ms, info)

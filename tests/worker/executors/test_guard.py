@@ -18,10 +18,10 @@ import pytest
 from dueline.domain.addresses import AddressPolicy, judge, read_network
 from dueline.domain.retry import RetryPolicy, is_retryable
 from dueline.domain.run import OutcomeKind
+from dueline.engine.execution.outcomes import read_reply
 from dueline.worker.executors import transfer
 from dueline.worker.executors.http import HttpCall, HttpFailure
 from dueline.worker.executors.transfer import Connections, Transfer
-from dueline.worker.outcomes import read_reply
 from tests.support.calling import Caller, OpenCaller
 from tests.support.target import KEY_AND_CERTIFICATE, Answer, Target, closed_port
 

@@ -11,8 +11,8 @@ import pytest
 
 from dueline.domain import limits
 from dueline.domain.run import OutcomeKind
-from dueline.worker.executors.exchange import CallOptions, HttpFailure
-from dueline.worker.outcomes import read_reply
+from dueline.engine.execution.exchange import CallOptions, HttpFailure
+from dueline.engine.execution.outcomes import read_reply
 from tests.support.calling import PATIENCE_S, Caller
 from tests.support.h2_target import LARGE, H2Target
 from tests.support.hostile import EXPIRED_KEY_AND_CERTIFICATE, HARMS, hostile_target

@@ -12,7 +12,7 @@ from typing import Any
 import pycurl
 
 from dueline.domain import limits
-from dueline.worker.executors.exchange import HttpCall, HttpFailure, HttpReply
+from dueline.engine.execution.exchange import HttpCall, HttpFailure, HttpReply
 from dueline.worker.executors.transfer import Connections, JudgeAddress, NotSent, Transfer, system_ca_file
 
 __all__ = ["HttpCall", "HttpExecutor", "HttpFailure", "HttpReply"]

@@ -61,6 +61,7 @@ class TaskExecutor:
         self._told = told
         self._monotonic = monotonic
         self._grace_s = grace_s
+        self._places = processes or threads
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_lane = LoopLane(self)
         self._lane: Lane = ThreadLane(self, threads=threads)
@@ -99,6 +100,17 @@ class TaskExecutor:
         wanted = frozenset(keys)
         for work in [each for each in self._works if each.call.key in wanted]:
             self._stop(work, OutcomeKind.CANCELLED)
+
+    def room(self) -> int | None:
+        """How many calls more could begin at once; None: as many as one likes, because all tasks are coroutines."""
+        if all(task.is_async for task in self._app.tasks.values()):
+            return None
+        return max(self._places - sum(not work.task.is_async for work in self._works), 0)
+
+    def limit_of(self, task: str) -> int | None:
+        """How many calls of a task there may be at a time, if its app says so."""
+        known = self._app.tasks.get(task)
+        return None if known is None else known.options.concurrency
 
     @property
     def in_flight(self) -> int:

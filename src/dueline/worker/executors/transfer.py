@@ -14,7 +14,7 @@ from typing import Any
 import pycurl
 
 from dueline.domain import limits
-from dueline.worker.executors.exchange import USUAL, CallOptions, HttpCall, HttpFailure, HttpReply
+from dueline.engine.execution.exchange import USUAL, CallOptions, HttpCall, HttpFailure, HttpReply
 from dueline.worker.executors.headers import clean_value, pick_headers
 
 REQUEST_BODY_HELD_BYTES = 64 * 1024

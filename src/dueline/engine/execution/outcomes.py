@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dueline.domain import limits, retry
-from dueline.domain.job import Delivery
+from dueline.domain.ids import BootId
+from dueline.domain.job import Delivery, Execution
 from dueline.domain.run import Attempt, Outcome, OutcomeKind
 from dueline.domain.states import EndReason, RunState
 from dueline.domain.statuses import SUCCESSES, Statuses, holds
-from dueline.store.shapes import Claim, Finish, Retry
-from dueline.worker.calls import PreparedCall, begun_ms, run_end_ms
-from dueline.worker.executors.exchange import HttpFailure, HttpReply
+from dueline.engine.execution.deadlines import begun_ms, run_end_ms
+from dueline.engine.execution.exchange import HttpFailure, HttpReply
+from dueline.engine.execution.reclaiming import decide_reclaim
+from dueline.store.shapes import Claim, Finish, Reclaim, Retry, Stray
 
 _FAILURE_KINDS = {
     HttpFailure.TIMEOUT: OutcomeKind.TIMED_OUT,
@@ -21,6 +23,9 @@ _FAILURE_KINDS = {
     HttpFailure.CANCELLED: OutcomeKind.CANCELLED,
 }
 """What is not listed broke off in the middle: its effect is unknown."""
+
+End = Finish | Retry | Reclaim
+"""What is written about a run when an attempt of it has ended."""
 
 _END_STATES = {OutcomeKind.SUCCEEDED: RunState.SUCCEEDED, OutcomeKind.CANCELLED: RunState.CANCELLED}
 
@@ -46,22 +51,33 @@ def read_reply(reply: HttpReply, expected: Statuses = SUCCESSES) -> Outcome:
 
 def conclude(
     claim: Claim,
-    prepared: PreparedCall,
+    execution: Execution,
     outcome: Outcome,
     *,
-    worker: str,
+    worker: BootId,
     started_ms: int,
     finished_ms: int,
     chance: float,
+    awaited: bool = False,
     cancel: str | None = None,
-) -> Finish | Retry:
+) -> End:
     """What an ended attempt means for its run. One that was to be cancelled is not tried again.
 
-    A run ends as `gone` when its target says so, and as `run_timeout` when the next attempt would come after its time.
+    A run ends as `gone` when its target says so, and as `run_timeout` when the next attempt would come after its time. One whose process
+    died is taken from it as from a worker that vanished. `awaited` says that the job's schedule counts from the end of its runs.
     """
     # The store's clock stamped the claim; ours may lag behind it by a round trip.
     started_ms = max(started_ms, claim.claimed_ms, claim.due_ms)
     finished_ms = max(finished_ms, started_ms)
+    if outcome.kind is OutcomeKind.LOST:
+        return decide_reclaim(
+            _stray(claim, worker, cancel),
+            execution,
+            now_ms=finished_ms,
+            chance=chance,
+            outcome=outcome,
+            started_ms=started_ms,
+        )
     attempt = Attempt(
         attempt=claim.attempt,
         token=claim.token,
@@ -76,19 +92,33 @@ def conclude(
     if cancel is not None and not succeeded:
         state, reason = RunState.CANCELLED, cancel
     elif not succeeded:
-        due_ms = _next_due_ms(claim, prepared, outcome, finished_ms=finished_ms, chance=chance)
-        reason = _end_reason(claim, prepared, outcome, due_ms=due_ms, started_ms=started_ms)
+        due_ms = _next_due_ms(claim, execution, outcome, finished_ms=finished_ms, chance=chance)
+        reason = _end_reason(claim, execution, outcome, due_ms=due_ms, started_ms=started_ms)
         if due_ms is not None and reason is None:
             return Retry(claim.run_id, claim.token, due_ms, attempt)
-    return Finish(
-        claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason, prepared.awaited
+    return Finish(claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason, awaited)
+
+
+def _stray(claim: Claim, worker: BootId, cancel: str | None) -> Stray:
+    return Stray(
+        run_id=claim.run_id,
+        token=claim.token,
+        job_id=claim.job_id,
+        version=claim.version,
+        worker=worker,
+        attempt=claim.attempt,
+        lost=claim.lost,
+        claimed_ms=claim.claimed_ms,
+        overtime=False,
+        spec=claim.spec,
+        cancel=cancel,
+        begun_ms=claim.begun_ms,
     )
 
 
 def _next_due_ms(
-    claim: Claim, prepared: PreparedCall, outcome: Outcome, *, finished_ms: int, chance: float
+    claim: Claim, execution: Execution, outcome: Outcome, *, finished_ms: int, chance: float
 ) -> int | None:
-    execution = prepared.execution
     if execution.delivery is not Delivery.AT_LEAST_ONCE:
         return None
     delay_ms = retry.decide(
@@ -102,15 +132,15 @@ def _next_due_ms(
 
 
 def _end_reason(
-    claim: Claim, prepared: PreparedCall, outcome: Outcome, *, due_ms: int | None, started_ms: int
+    claim: Claim, execution: Execution, outcome: Outcome, *, due_ms: int | None, started_ms: int
 ) -> EndReason | None:
     """Why the run ends with this attempt, where the outcome alone does not say it."""
     if outcome.status == retry.GONE:
         return EndReason.GONE
-    end_ms = run_end_ms(prepared.execution, claim)
+    end_ms = run_end_ms(execution, claim)
     if end_ms is None:
         return None
-    cut_off = outcome.kind is OutcomeKind.TIMED_OUT and started_ms + prepared.execution.timeout_ms > end_ms
+    cut_off = outcome.kind is OutcomeKind.TIMED_OUT and started_ms + execution.timeout_ms > end_ms
     return EndReason.RUN_TIMEOUT if cut_off or (due_ms is not None and due_ms >= end_ms) else None
 
 

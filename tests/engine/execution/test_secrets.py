@@ -8,9 +8,9 @@ from structlog.testing import capture_logs
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.signing import new_secret
+from dueline.engine.execution.secrets import Secrets, unsigned
 from dueline.runtime.clock import ManualClock
 from dueline.store.shapes import SigningSecrets
-from dueline.worker.secrets import Secrets, unsigned
 
 NOW_MS = 1_767_225_600_000
 ONE, TWO, THREE = (bytes([number]) * 32 for number in (1, 2, 3))

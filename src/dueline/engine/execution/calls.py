@@ -1,4 +1,4 @@
-"""From a run to the HTTP call that carries it out."""
+"""From a run to the HTTP call that carries it out. Tasks have `preparing`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from dueline.domain.signing import sign
 from dueline.domain.statuses import SUCCESSES, Statuses
 from dueline.domain.templates import Encode, Template, as_text, compile_template, in_header, in_json, in_url
 from dueline.domain.urls import authority, url_problem
+from dueline.engine.execution.deadlines import time_left_ms
+from dueline.engine.execution.exchange import USUAL, CallOptions, HttpCall
 from dueline.store.shapes import Claim
-from dueline.worker.executors.exchange import USUAL, CallOptions, HttpCall
 
 _encoder = msgspec.json.Encoder()
 _USER_AGENT = f"User-Agent: Dueline/{__version__}"
@@ -47,13 +48,16 @@ class PreparedCall(msgspec.Struct, frozen=True):
     host: str
     """Whose health and share of slots the call counts for, as the URL names it: a place for a value stays one."""
     expected: Statuses
+    signed: bool
     options: CallOptions
     templates: Templates | None
     job_name: str
 
 
 def prepare_call(execution: Execution, *, awaited: bool = False, job_name: str = "") -> PreparedCall:
-    target: HttpTarget = execution.target
+    """What all calls of an execution whose target is HTTP have in common."""
+    target = execution.target
+    assert isinstance(target, HttpTarget)
     body, content_type, encode = _encode_body(target)
     names = {name.lower() for name in target.headers}
     headers = [f"{name}: {value}" for name, value in target.headers.items()]
@@ -70,6 +74,7 @@ def prepare_call(execution: Execution, *, awaited: bool = False, job_name: str =
         awaited,
         authority(target.url),
         target.expected_status or SUCCESSES,
+        target.sign,
         _options(target),
         _compile(target.url, headers, None if encode is None or body is None else body.decode(), encode),
         job_name,
@@ -97,23 +102,10 @@ def make_call(prepared: PreparedCall, claim: Claim, *, now_ms: int, keys: Sequen
     )
     if claim.job_id is not None:
         headers += (f"Dueline-Job: {job_text(claim.job_id)}",)
-    if keys and prepared.execution.target.sign:
+    if keys and prepared.signed:
         headers += _signed(run, now_ms // 1000, body or b"", keys)
-    timeout_ms = prepared.execution.timeout_ms
-    end_ms = run_end_ms(prepared.execution, claim)
-    if end_ms is not None:
-        timeout_ms = max(min(timeout_ms, end_ms - now_ms), 0)
+    timeout_ms = time_left_ms(prepared.execution, claim, now_ms=now_ms)
     return HttpCall(claim.run_id, prepared.method, url, headers, body, timeout_ms, prepared.options)
-
-
-def begun_ms(claim: Claim) -> int:
-    """When the first attempt of the run began."""
-    return max(claim.claimed_ms, claim.due_ms) if claim.begun_ms is None else claim.begun_ms
-
-
-def run_end_ms(execution: Execution, claim: Claim) -> int | None:
-    """When the time for the whole run is over."""
-    return None if execution.run_timeout_ms is None else begun_ms(claim) + execution.run_timeout_ms
 
 
 def _encode_body(target: HttpTarget) -> tuple[bytes | None, str | None, Encode | None]:
@@ -155,14 +147,20 @@ def _fill(
 ) -> tuple[str, tuple[str, ...], bytes | None]:
     values = _values(prepared, claim, run)
     url, lines, body = prepared.url, prepared.headers, prepared.body
-    if templates.url is not None:
-        url = templates.url.fill(values)
-        if reason := url_problem(url):
-            raise Unsendable(f"the URL of this run {reason}")
-    if templates.headers is not None:
-        lines = tuple(line if isinstance(line, str) else line.fill(values) for line in templates.headers)
-    if templates.body is not None:
-        body = templates.body.fill(values).encode()
+    try:
+        if templates.url is not None:
+            url = templates.url.fill(values)
+            if reason := url_problem(url):
+                raise Unsendable(f"the URL of this run {reason}")
+        if templates.headers is not None:
+            lines = tuple(line if isinstance(line, str) else line.fill(values) for line in templates.headers)
+        if templates.body is not None:
+            body = templates.body.fill(values).encode()
+    except KeyError as error:
+        name = error.args[0]
+        raise Unsendable(
+            f"there is nothing to put in for {{{{{name}}}}}: take it out of the job, or redrive the run with the value in its place"
+        ) from None
     return url, lines, body
 
 

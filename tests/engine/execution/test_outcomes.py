@@ -8,16 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dueline.domain import limits
-from dueline.domain.ids import RunId
+from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Delivery, Execution, HttpTarget
 from dueline.domain.retry import Backoff, Conditions, RetryPolicy
 from dueline.domain.run import Outcome, OutcomeKind
 from dueline.domain.states import EndReason, RunKind, RunState
 from dueline.domain.statuses import Statuses
+from dueline.engine.execution.outcomes import End, conclude, read_reply
 from dueline.store.shapes import Claim, Finish, Retry
-from dueline.worker.calls import prepare_call
 from dueline.worker.executors.http import HttpFailure, HttpReply
-from dueline.worker.outcomes import conclude, read_reply
 
 DUE_MS = 1_767_225_600_000
 FIXED = RetryPolicy(backoff=Backoff.FIXED, base_ms=7_000, max_attempts=3)
@@ -57,15 +56,14 @@ def ended(
     cancel: str | None = None,
     run_timeout_ms: int | None = None,
     **claim: Any,
-) -> Finish | Retry:
+) -> End:
     target = HttpTarget(url="http://t/")
     execution = Execution(target=target, retry=retry, delivery=delivery, run_timeout_ms=run_timeout_ms)
-    prepared = prepare_call(execution)
     return conclude(
         a_claim(**claim),
-        prepared,
+        execution,
         outcome,
-        worker="w1",
+        worker=BootId("w1"),
         started_ms=DUE_MS + 20,
         finished_ms=DUE_MS + 50,
         chance=0.5,
@@ -225,9 +223,9 @@ def test_times_are_in_order_whatever_the_clocks_say(
     # Claimed ahead or late, started by a clock that lags behind the store's.
     end = conclude(
         a_claim(claimed_ms=claimed_ms),
-        prepare_call(Execution(target=HttpTarget(url="http://t/"), retry=FIXED)),
+        Execution(target=HttpTarget(url="http://t/"), retry=FIXED),
         outcome,
-        worker="w1",
+        worker=BootId("w1"),
         started_ms=started_ms,
         finished_ms=finished_ms,
         chance=0.0,

@@ -13,10 +13,10 @@ from dueline.domain.ids import JobId, RunId, job_text, run_text
 from dueline.domain.job import Execution, HttpTarget, Tls
 from dueline.domain.signing import new_secret, read_secret
 from dueline.domain.states import RunKind
+from dueline.engine.execution import calls
+from dueline.engine.execution.calls import PreparedCall, Unsendable, prepare_call
+from dueline.engine.execution.exchange import USUAL, CallOptions, HttpCall
 from dueline.store.shapes import Claim
-from dueline.worker import calls
-from dueline.worker.calls import PreparedCall, Unsendable, prepare_call
-from dueline.worker.executors.exchange import USUAL, CallOptions, HttpCall
 
 RUN_ID = RunId(bytes.fromhex("01890a5dac96774bbcceb302099a8057"))
 JOB_ID = JobId(bytes.fromhex("01890a5dac96774bbcceb302099a8058"))

@@ -1,0 +1,211 @@
+"""Runs under way: handed to the executor that fits them, followed until they end, broken off when somebody asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from dueline.domain import limits
+from dueline.domain.circuits import DEFAULT_POLICY, CircuitPolicy
+from dueline.domain.ids import RunId
+from dueline.domain.run import Outcome, OutcomeKind
+from dueline.domain.states import HeldReason
+from dueline.engine.execution.calls import PreparedCall
+from dueline.engine.execution.exchange import HttpCall, HttpFailure, HttpReply
+from dueline.engine.execution.outcomes import read_reply
+from dueline.engine.execution.preparing import Prepared, PreparedTask
+from dueline.runtime.chance import Chance
+from dueline.store.shapes import Claim, Postponed
+from dueline.tasks.context import Report
+from dueline.worker.admission import Admission
+from dueline.worker.executors.http import HttpExecutor
+from dueline.worker.executors.lanes import TaskCall
+from dueline.worker.executors.tasks import TaskReply
+
+_NO_APP = "this worker has no app, so it knows no tasks: start one with dueline worker --app module:app"
+_TASK_BUSY_S = limits.AHEAD_MS / 1000 + 0.1
+"""What is put off for less would be claimed at once and held, in a slot."""
+
+
+class Executor(Protocol):
+    """Performs HTTP calls. Every one that is submitted gets exactly one reply, on the loop."""
+
+    def open(self, loop: asyncio.AbstractEventLoop) -> None: ...
+
+    def submit(self, calls: Sequence[HttpCall]) -> None: ...
+
+    def cancel(self, keys: Iterable[RunId]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class MakeExecutor(Protocol):
+    def __call__(self, *, deliver: Callable[[list[HttpReply]], None], monotonic: Callable[[], float]) -> Executor: ...
+
+
+class Crew(Protocol):
+    """Carries out tasks, on the same terms."""
+
+    def open(self, loop: asyncio.AbstractEventLoop) -> None: ...
+
+    def submit(self, calls: Sequence[TaskCall]) -> None: ...
+
+    def cancel(self, keys: Iterable[Any]) -> None: ...
+
+    def room(self) -> int | None: ...
+
+    def limit_of(self, task: str) -> int | None: ...
+
+    def close(self) -> None: ...
+
+
+class MakeCrew(Protocol):
+    def __call__(
+        self,
+        *,
+        deliver: Callable[[list[TaskReply]], None],
+        told: Callable[[Any, Report], None],
+        monotonic: Callable[[], float],
+    ) -> Crew: ...
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A run whose attempt has ended. `cancel` is why it was to be broken off, if somebody asked for that."""
+
+    claim: Claim
+    prepared: Prepared
+    outcome: Outcome
+    started_s: float
+    finished_s: float
+    cancel: str | None
+
+
+class Flights:
+    """What is launched is told to have ended, once, unless the executors are closed first: then its effect is unknown."""
+
+    def __init__(
+        self,
+        *,
+        ended: Callable[[list[Ended]], None],
+        told: Callable[[Claim, Report], None],
+        monotonic: Callable[[], float],
+        chance: Chance,
+        slots: int,
+        host_share: float = limits.HOST_SHARE,
+        circuit: CircuitPolicy = DEFAULT_POLICY,
+        make_executor: MakeExecutor = HttpExecutor,
+        make_crew: MakeCrew | None = None,
+    ) -> None:
+        """Opens the executors on the running loop."""
+        self._ended = ended
+        self._told = told
+        self._monotonic = monotonic
+        self._admission = Admission(chance, slots=slots, host_share=host_share, policy=circuit)
+        self._flights: dict[RunId, tuple[Claim, Prepared]] = {}
+        self._cancels: dict[RunId, str] = {}
+        self._tasks: Counter[str] = Counter()
+        self._executor = make_executor(deliver=self._replied, monotonic=monotonic)
+        self._executor.open(asyncio.get_running_loop())
+        self._crew: Crew | None = None
+        if make_crew is not None:
+            self._crew = make_crew(deliver=self._carried_out, told=self._reported, monotonic=monotonic)
+            self._crew.open(asyncio.get_running_loop())
+
+    def __len__(self) -> int:
+        return len(self._flights)
+
+    def run_ids(self) -> set[RunId]:
+        return set(self._flights)
+
+    def room_for_tasks(self) -> int | None:
+        """How many tasks more could begin at once; None: as many as there are slots."""
+        return 0 if self._crew is None else self._crew.room()
+
+    def admit(self, claim: Claim, prepared: Prepared, *, now_s: float, now_ms: int) -> Postponed | None:
+        """Take a claim in, or say until when it is to be put off. What was taken in must be launched, or broken off."""
+        if isinstance(prepared, PreparedCall):
+            postponed = self._admission.ask(claim, prepared.host, now_s=now_s, now_ms=now_ms)
+            if postponed is not None:
+                return postponed
+        else:
+            limit = None if self._crew is None else self._crew.limit_of(prepared.task)
+            if limit is not None and self._tasks[prepared.task] >= limit:
+                return Postponed(claim.run_id, claim.token, now_ms + int(_TASK_BUSY_S * 1000), HeldReason.CONCURRENCY)
+            self._tasks[prepared.task] += 1
+        self._flights[claim.run_id] = (claim, prepared)
+        return None
+
+    def launch(self, calls: list[HttpCall], tasks: list[TaskCall]) -> None:
+        """Start what was admitted."""
+        if calls:
+            self._executor.submit(calls)
+        if tasks and self._crew is not None:
+            self._crew.submit(tasks)
+        elif tasks:
+            self.fail({task.key: _NO_APP for task in tasks})
+
+    def fail(self, reasons: dict[RunId, str]) -> None:
+        """End what was admitted and cannot even be started, each with what is wrong."""
+        now_s = self._monotonic()
+        ended = []
+        for run_id, reason in reasons.items():
+            outcome = Outcome(kind=OutcomeKind.IMPOSSIBLE, error=f"{HttpFailure.INVALID}: {reason}")
+            ended.append(self._land(run_id, outcome, now_s, now_s))
+        if ended:
+            self._ended(ended)
+
+    def cancel(self, run_id: RunId, token: int, reason: str) -> None:
+        """Break off a run, if it is under way by this token and nobody asked before."""
+        flight = self._flights.get(run_id)
+        if flight is None or flight[0].token != token or run_id in self._cancels:
+            return
+        self._cancels[run_id] = reason
+        if isinstance(flight[1], PreparedTask):
+            if self._crew is not None:
+                self._crew.cancel([run_id])
+        else:
+            self._executor.cancel([run_id])
+
+    def close(self) -> None:
+        self._executor.close()
+        if self._crew is not None:
+            self._crew.close()
+
+    def _replied(self, replies: list[HttpReply]) -> None:
+        ended = []
+        for reply in replies:
+            if reply.failure is HttpFailure.CLOSED:
+                self._land(reply.key, None, reply.started_s, reply.finished_s)
+                continue
+            prepared = self._flights[reply.key][1]
+            assert isinstance(prepared, PreparedCall)
+            outcome = read_reply(reply, prepared.expected)
+            ended.append(self._land(reply.key, outcome, reply.started_s, reply.finished_s))
+        if ended:
+            self._ended(ended)
+
+    def _carried_out(self, replies: list[TaskReply]) -> None:
+        ended = []
+        for reply in replies:
+            flight = self._land(reply.key, reply.outcome, reply.started_s, reply.finished_s)
+            if not reply.closed:
+                ended.append(flight)
+        if ended:
+            self._ended(ended)
+
+    def _reported(self, key: RunId, report: Report) -> None:
+        self._told(self._flights[key][0], report)
+
+    def _land(self, run_id: RunId, outcome: Outcome | None, started_s: float, finished_s: float) -> Ended:
+        """Take a run out. Without an outcome it was broken off by force: whoever reclaims it will say that its effect is unknown."""
+        claim, prepared = self._flights.pop(run_id)
+        if isinstance(prepared, PreparedCall):
+            self._admission.ended(claim, prepared.host, outcome, started_s=started_s, now_s=self._monotonic())
+        else:
+            self._tasks[prepared.task] -= 1
+        outcome = outcome or Outcome(kind=OutcomeKind.LOST)
+        return Ended(claim, prepared, outcome, started_s, finished_s, self._cancels.pop(run_id, None))

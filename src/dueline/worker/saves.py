@@ -1,0 +1,70 @@
+"""What tasks tell of themselves while they run, on its way to the store: gathered for a moment, the last of each kind written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import msgspec
+
+from dueline.domain import limits
+from dueline.domain.errors import StoreUnavailable
+from dueline.domain.ids import RunId
+from dueline.runtime.wakeup import Wakeup
+from dueline.store.protocol import RunStore
+from dueline.store.shapes import Saved
+from dueline.tasks.context import Checkpoint, Progress, Report
+
+_IDLE_S = 60.0
+_BATCH = 200
+
+
+class Saves:
+    """A task that tells much costs the store a few writes a second. What was told before an attempt ended is written before its end is."""
+
+    def __init__(self, store: RunStore, *, monotonic: Callable[[], float]) -> None:
+        self._store = store
+        self._monotonic = monotonic
+        self._waiting: dict[RunId, Saved] = {}
+        self._next_s = 0.0
+        self.wakeup = Wakeup()
+
+    def add(self, run_id: RunId, token: int, report: Report) -> None:
+        saved = self._waiting.get(run_id)
+        if saved is None or saved.token != token:
+            saved = Saved(run_id, token)
+        match report:
+            case Checkpoint(json=told):
+                saved = msgspec.structs.replace(saved, checkpoint=told.decode())
+            case Progress(fraction=fraction, text=text):
+                saved = msgspec.structs.replace(saved, progress=fraction, note=text)
+            case _:
+                pass  # That it is alive is told by the time of writing.
+        self._waiting[run_id] = saved
+        self.wakeup.wake()
+
+    async def step(self) -> float:
+        """Write a batch, not too soon after the one before."""
+        if not self._waiting:
+            return _IDLE_S
+        wait_s = self._next_s - self._monotonic()
+        if wait_s > 0:
+            return wait_s
+        await self._write([self._waiting[run_id] for run_id in list(self._waiting)[:_BATCH]])
+        self._next_s = self._monotonic() + limits.SAVE_GROUP_S
+        return limits.SAVE_GROUP_S if self._waiting else _IDLE_S
+
+    async def flush(self, run_ids: Collection[RunId]) -> None:
+        """Write at once what is waiting of some runs."""
+        waiting = [self._waiting[run_id] for run_id in run_ids if run_id in self._waiting]
+        if waiting:
+            await self._write(waiting)
+
+    async def _write(self, batch: list[Saved]) -> None:
+        for saved in batch:
+            del self._waiting[saved.run_id]
+        try:
+            await self._store.save(batch)
+        except StoreUnavailable:
+            # What was told meanwhile is later, and stays.
+            self._waiting = {saved.run_id: saved for saved in batch} | self._waiting
+            raise
