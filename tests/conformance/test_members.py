@@ -121,12 +121,20 @@ async def test_a_worker_says_what_it_serves_and_how_much_it_can_take(store: Stor
     assert (second.queues, second.labels, second.slots, second.busy) == ((), (), 0, 0)
 
 
+@pytest.mark.parametrize("names", [(), ("mail.send",), ("z", "a b", "Ümlaut", "it's, {odd}", 'say "x"\\', "a")])
+async def test_a_worker_says_which_tasks_it_can_carry_out(store: Store, names: tuple[str, ...]) -> None:
+    await register(store, tasks=names)
+    assert [(node.tasks, node.queues, node.labels) for node in await store.nodes()] == [(names, (), ())]
+
+
 async def test_registering_again_changes_nothing_that_was_said_before(store: Store) -> None:
-    boot_id = await register(store, labels=("gpu",), slots=8)
-    await store.beat(boot_id, lease_s=8, busy=3)
+    boot_id = await register(store, labels=("gpu",), tasks=("a", "b"), slots=8)
+    await store.beat(boot_id, lease_s=8, busy=3, rates={"slow": 0.5})
     await store.ask_drain(boot_id)
-    await register(store, labels=("gpu",), slots=8)
-    assert [(node.labels, node.slots, node.busy) for node in await store.nodes()] == [(("gpu",), 8, 3)]
+    await register(store, labels=("gpu",), tasks=("a", "b"), slots=8)
+    (node,) = await store.nodes()
+    assert (node.labels, node.tasks, node.slots, node.busy) == (("gpu",), ("a", "b"), 8, 3)
+    assert node.rates == {"slow": 0.5}
     assert (await store.beat(boot_id, lease_s=8, busy=3)).drain_asked
 
 
@@ -138,6 +146,30 @@ async def test_a_beat_says_how_busy_a_process_is_and_when(store: Store, clock: S
     await clock.advance(1)
     await store.beat(boot_id, lease_s=8)
     assert [(node.busy, node.beat_ms) for node in await store.nodes()] == [(0, START_MS + 3_000)]
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        {"default": 12.5},
+        {"default": 0.0, "slow": 1 / 3, "fast": 98_765.4321, "rare": 1e-9},
+        {"Ümlaut": 1.0, "a b": 2.0, 'say "x"\\': 3.0, "it's, {odd}": 4.0, "": 5.0},
+        {f"queue-{number}": float(number) for number in range(500)},
+    ],
+)
+async def test_a_beat_says_what_a_worker_takes_from_queues(store: Store, rates: dict[str, float]) -> None:
+    first, second = await register(store, "w1"), await register(store, "w2")
+    await store.beat(first, lease_s=8, rates=rates)
+    await store.beat(second, lease_s=8)
+    assert {node.boot_id: node.rates for node in await store.nodes()} == {first: rates, second: {}}
+
+
+async def test_a_beat_replaces_the_rates_of_the_one_before(store: Store) -> None:
+    boot_id = await register(store)
+    assert [node.rates for node in await store.nodes()] == [{}]
+    for rates in ({"a": 1.0, "b": 2.0}, {"b": 3.0}, {}):
+        await store.beat(boot_id, lease_s=8, rates=rates)
+        assert [node.rates for node in await store.nodes()] == [rates]
 
 
 async def test_a_process_that_is_asked_to_drain_hears_so_with_every_beat(store: Store) -> None:

@@ -82,6 +82,7 @@ async def test_runs_are_what_they_were(upgraded: Store) -> None:
 async def test_a_worker_that_was_there_goes_on(upgraded: Store) -> None:
     (node,) = [node for node in await upgraded.nodes() if node.boot_id == W9]
     assert (node.queues, node.labels, node.slots, node.busy, node.expired) == ((), (), 0, 0, False)
+    assert (node.tasks, node.rates) == ((), {})
     beat = await upgraded.beat(W9, lease_s=8, busy=1)
     assert (beat.now_ms, beat.drain_asked) == (START_MS, False)
     (claimed,) = await upgraded.claims_of(W9)

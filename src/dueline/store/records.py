@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ _encoder = msgspec.json.Encoder()
 _definition = msgspec.json.Decoder(Definition)
 _calendar = msgspec.json.Decoder(Calendar)
 _attempts = msgspec.json.Decoder(tuple[Attempt, ...])
+_rates = msgspec.json.Decoder(dict[str, float])
 
 
 def encode_definition(definition: Definition) -> str:
@@ -43,6 +44,10 @@ def encode_attempt(attempt: Attempt) -> str:
 
 def decode_attempts(text: str) -> tuple[Attempt, ...]:
     return _attempts.decode(f"[{text}]")
+
+
+def encode_rates(rates: Mapping[str, float]) -> str:
+    return _encoder.encode(dict(rates)).decode()
 
 
 def join_tags(tags: Sequence[str]) -> str:
@@ -115,8 +120,8 @@ def to_live_run(row: Any) -> LiveRun:
     )
 
 
-def to_node(row: Any) -> Node:
-    """boot_id, role, host, pid, version, beat, started_ms, expired, draining."""
+def to_node(row: Any, to_names: Callable[[Any], tuple[str, ...]]) -> Node:
+    """The columns of `members.sql`, `list`; `to_names` reads several names in one column, which each store keeps in its own way."""
     return Node(
         boot_id=BootId(row[0]),
         role=Role(row[1]),
@@ -127,6 +132,13 @@ def to_node(row: Any) -> Node:
         started_ms=row[6],
         expired=bool(row[7]),
         draining=bool(row[8]),
+        queues=to_names(row[9]),
+        labels=to_names(row[10]),
+        tasks=to_names(row[11]),
+        slots=row[12],
+        busy=row[13],
+        rates=_rates.decode(row[14]),
+        beat_ms=row[15],
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncpg
-import msgspec
+from collections.abc import Mapping
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.store.fleet import Beat, NewNode, Node
 from dueline.store.postgres.part import Part, queries
-from dueline.store.records import to_node
+from dueline.store.protocol import NO_RATES
+from dueline.store.records import encode_rates, to_node
 
 _SQL = queries("members")
 _BEAT_TIMEOUT_S = 3.0
@@ -28,13 +28,18 @@ class MemberPart(Part):
             int(lease_s * 1000),
             node.queues,
             node.labels,
+            node.tasks,
             node.slots,
         )
 
-    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int = 0) -> Beat:
+    async def beat(
+        self, boot_id: BootId, *, lease_s: float, busy: int = 0, rates: Mapping[str, float] = NO_RATES
+    ) -> Beat:
         row = await self._database.on_own(
             "beat",
-            lambda connection: connection.fetchrow(_SQL["beat"], boot_id, int(lease_s * 1000), busy),
+            lambda connection: connection.fetchrow(
+                _SQL["beat"], boot_id, int(lease_s * 1000), busy, encode_rates(rates)
+            ),
             timeout_s=_BEAT_TIMEOUT_S,
         )
         if row is None:
@@ -55,11 +60,4 @@ class MemberPart(Part):
         return bool(await self._database.fetch(_SQL["bury"], boot_id))
 
     async def nodes(self) -> list[Node]:
-        return [_to_node(row) for row in await self._database.fetch(_SQL["list"])]
-
-
-def _to_node(row: asyncpg.Record) -> Node:
-    queues, labels, slots, busy, beat_ms = row[9:]
-    return msgspec.structs.replace(
-        to_node(row), queues=tuple(queues), labels=tuple(labels), slots=slots, busy=busy, beat_ms=beat_ms
-    )
+        return [to_node(row, tuple) for row in await self._database.fetch(_SQL["list"])]

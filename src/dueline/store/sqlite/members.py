@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
+from collections.abc import Mapping
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.store.fleet import Beat, NewNode, Node
-from dueline.store.records import to_node
+from dueline.store.protocol import NO_RATES
+from dueline.store.records import encode_rates, to_node
 from dueline.store.sqlite.part import Part, queries, unwrap_tags, wrap_tags
 from dueline.store.sqlite.session import Session
 
@@ -20,9 +19,11 @@ class MemberPart(Part):
     async def register(self, node: NewNode, *, lease_s: float) -> None:
         await self._database.write(_register, node, int(lease_s * 1000))
 
-    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int = 0) -> Beat:
+    async def beat(
+        self, boot_id: BootId, *, lease_s: float, busy: int = 0, rates: Mapping[str, float] = NO_RATES
+    ) -> Beat:
         """A beat is a write like any other, and waits for at most the group that is being committed."""
-        return await self._database.write(_beat, boot_id, int(lease_s * 1000), busy)
+        return await self._database.write(_beat, boot_id, int(lease_s * 1000), busy, encode_rates(rates))
 
     async def ask_drain(self, boot_id: BootId) -> bool:
         return await self._database.write(_ask_drain, boot_id)
@@ -51,12 +52,13 @@ def _register(session: Session, node: NewNode, lease_ms: int) -> None:
         lease_ms,
         wrap_tags(node.queues),
         wrap_tags(node.labels),
+        wrap_tags(node.tasks),
         node.slots,
     )
 
 
-def _beat(session: Session, boot_id: BootId, lease_ms: int, busy: int) -> Beat:
-    rows = session.rows(_SQL["beat"], boot_id, lease_ms, busy)
+def _beat(session: Session, boot_id: BootId, lease_ms: int, busy: int, rates: str) -> Beat:
+    rows = session.rows(_SQL["beat"], boot_id, lease_ms, busy, rates)
     if not rows:
         raise LeaseLost(f"{boot_id} was declared dead")
     now_ms, drain_asked = rows[0]
@@ -80,16 +82,4 @@ def _bury(session: Session, boot_id: BootId) -> bool:
 
 
 def _nodes(session: Session) -> list[Node]:
-    return [_to_node(row) for row in session.rows(_SQL["list"])]
-
-
-def _to_node(row: Any) -> Node:
-    queues_served, labels, slots, busy, beat_ms = row[9:]
-    return msgspec.structs.replace(
-        to_node(row),
-        queues=unwrap_tags(queues_served),
-        labels=unwrap_tags(labels),
-        slots=slots,
-        busy=busy,
-        beat_ms=beat_ms,
-    )
+    return [to_node(row, unwrap_tags) for row in session.rows(_SQL["list"])]

@@ -1,17 +1,18 @@
 -- name: register
 -- Repeated when an answer was lost, it only renews.
 INSERT INTO dueline.nodes (
-    boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining, queues, labels, slots, busy, drain_asked, beat_ms
+    boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining, queues, labels, tasks, slots, busy, drain_asked, beat_ms
 )
 VALUES (
-    $1, $2, $3, $4, $5, 0, dueline.now_ms(), dueline.now_ms() + $6, false, $7::text[], $8::text[], $9, 0, false, dueline.now_ms()
+    $1, $2, $3, $4, $5, 0, dueline.now_ms(), dueline.now_ms() + $6, false,
+    $7::text[], $8::text[], $9::text[], $10, 0, false, dueline.now_ms()
 )
 ON CONFLICT (boot_id) DO UPDATE SET expires_ms = excluded.expires_ms, beat_ms = excluded.beat_ms;
 
 -- name: beat
 -- No row: the process was declared dead.
 UPDATE dueline.nodes
-SET beat = beat + 1, expires_ms = dueline.now_ms() + $2, busy = $3, beat_ms = dueline.now_ms()
+SET beat = beat + 1, expires_ms = dueline.now_ms() + $2, busy = $3, rates = $4, beat_ms = dueline.now_ms()
 WHERE boot_id = $1
 RETURNING beat_ms, drain_asked;
 
@@ -32,6 +33,6 @@ DELETE FROM dueline.nodes WHERE boot_id = $1 AND expires_ms < dueline.now_ms() R
 -- name: list
 SELECT
     boot_id, role, host, pid, version, beat, started_ms, expires_ms < dueline.now_ms() AS expired, draining,
-    queues, labels, slots, busy, beat_ms
+    queues, labels, tasks, slots, busy, rates, beat_ms
 FROM dueline.nodes
 ORDER BY boot_id;

@@ -1,14 +1,14 @@
 -- name: register
 -- Asked again by a process that did not hear the answer, it only renews the lease.
 INSERT INTO nodes (
-    boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining, queues, labels, slots, busy, drain_asked, beat_ms
+    boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining, queues, labels, tasks, slots, busy, drain_asked, beat_ms
 )
-VALUES (?1, ?2, ?3, ?4, ?5, 0, now_ms(), now_ms() + ?6, 0, ?7, ?8, ?9, 0, 0, now_ms())
+VALUES (?1, ?2, ?3, ?4, ?5, 0, now_ms(), now_ms() + ?6, 0, ?7, ?8, ?9, ?10, 0, 0, now_ms())
 ON CONFLICT (boot_id) DO UPDATE SET expires_ms = excluded.expires_ms, beat_ms = excluded.beat_ms;
 
 -- name: beat
 -- No row: the process was declared dead.
-UPDATE nodes SET beat = beat + 1, expires_ms = now_ms() + ?2, busy = ?3, beat_ms = now_ms()
+UPDATE nodes SET beat = beat + 1, expires_ms = now_ms() + ?2, busy = ?3, rates = ?4, beat_ms = now_ms()
 WHERE boot_id = ?1
 RETURNING beat_ms, drain_asked;
 
@@ -32,6 +32,7 @@ DELETE FROM nodes;
 
 -- name: list
 SELECT
-    boot_id, role, host, pid, version, beat, started_ms, expires_ms < now_ms() AS expired, draining, queues, labels, slots, busy, beat_ms
+    boot_id, role, host, pid, version, beat, started_ms, expires_ms < now_ms() AS expired, draining,
+    queues, labels, tasks, slots, busy, rates, beat_ms
 FROM nodes
 ORDER BY boot_id;
