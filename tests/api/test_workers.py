@@ -37,7 +37,7 @@ def test_processes_are_told_with_their_states(own_api: ServedApi) -> None:
 def test_a_process_is_asked_to_drain(own_api: ServedApi) -> None:
     worker = start(own_api, "w")
     reply = own_api.call("POST", "/v1/workers/w/drain")
-    assert (reply.status, reply.json["id"]) == (200, "w")
+    assert (reply.status, reply.json["id"], reply.json["state"]) == (200, "w", "draining")
 
     async def asked(store: Store) -> bool:
         return (await store.beat(worker, lease_s=60)).drain_asked

@@ -181,12 +181,13 @@ async def test_a_process_that_is_asked_to_drain_hears_so_with_every_beat(store: 
     assert await store.ask_drain(first), "who asks again does no harm"
 
 
-async def test_a_process_that_is_asked_to_drain_is_not_draining_before_it_says_so(store: Store) -> None:
-    boot_id = await register(store)
-    await store.ask_drain(boot_id)
-    assert [node.draining for node in await store.nodes()] == [False]
-    await store.drain(boot_id)
-    assert [node.draining for node in await store.nodes()] == [True]
+async def test_a_process_counts_as_draining_from_when_it_is_asked(store: Store) -> None:
+    asked, other = await register(store, "w1"), await register(store, "w2")
+    await store.ask_drain(asked)
+    assert {node.boot_id: node.draining for node in await store.nodes()} == {asked: True, other: False}
+    await store.beat(asked, lease_s=8)
+    await store.drain(asked)
+    assert {node.boot_id: node.draining for node in await store.nodes()} == {asked: True, other: False}
 
 
 async def test_one_that_is_not_there_cannot_be_asked(store: Store, clock: StoreClock) -> None:

@@ -31,8 +31,9 @@ DELETE FROM nodes WHERE boot_id = ?1 AND expires_ms < now_ms() RETURNING boot_id
 DELETE FROM nodes;
 
 -- name: list
+-- One that was asked to drain is draining, though it may not have heard of it yet.
 SELECT
-    boot_id, role, host, pid, version, beat, started_ms, expires_ms < now_ms() AS expired, draining,
+    boot_id, role, host, pid, version, beat, started_ms, expires_ms < now_ms() AS expired, draining OR drain_asked AS draining,
     queues, labels, tasks, slots, busy, rates, beat_ms
 FROM nodes
 ORDER BY boot_id;
