@@ -16,7 +16,7 @@ from dueline.domain.job import Definition
 from dueline.domain.lanes import PLAIN
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import RunState
-from dueline.store.fleet import Role
+from dueline.store.fleet import JobType, Role
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.queries import load_queries
@@ -310,6 +310,29 @@ async def test_what_one_process_writes_wakes_another(cluster: Cluster) -> None:
     await enqueue(cluster.first, a_run(queue="slow"), a_run(due_ms=LATER_MS))
     await ear.hears("ready/slow")
     await ear.hears("waiting")
+
+
+def a_job_type(name: str) -> JobType:
+    return JobType(name=name, queue=QUEUE, parameters="{}")
+
+
+async def test_who_publishes_job_types_comes_to_them_by_name(cluster: Cluster) -> None:
+    """Whoever came to the first name of a worker first can go on to its others while that worker waits."""
+    async with cluster.stopped("jobtypes", "publish", ["a"], [QUEUE], [None], ["{}"]):
+        types = [a_job_type(name) for name in "cba"]
+        publishing = await cluster.blocked(cluster.first.publish_job_types(types, keep_ms=60_000))
+        publish = load_queries("postgres", "jobtypes")["publish"]
+        await cluster.hand.fetch(publish, ["b", "c"], [QUEUE] * 2, [None] * 2, ["{}"] * 2)
+    await publishing
+    assert [found.name for found in await cluster.first.job_types()] == ["a", "b", "c"]
+
+
+async def test_who_forgets_job_types_waits_for_nobody_who_publishes_them(cluster: Cluster) -> None:
+    await cluster.first.publish_job_types([a_job_type("a"), a_job_type("b")], keep_ms=60_000)
+    await cluster.hand.execute("UPDATE public.dueline_test_clock SET ms = ms + 60001")
+    async with cluster.stopped("jobtypes", "publish", ["b"], [QUEUE], [None], ["{}"]), asyncio.timeout(4):
+        await cluster.first.publish_job_types([a_job_type("c")], keep_ms=60_000)
+    assert [found.name for found in await cluster.first.job_types()] == ["b", "c"]
 
 
 async def test_room_for_history_is_made_by_many_at_once(cluster: Cluster) -> None:

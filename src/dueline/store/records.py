@@ -16,7 +16,7 @@ from dueline.domain.planning import Position
 from dueline.domain.run import Attempt, Run
 from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
-from dueline.store.fleet import Node, Role
+from dueline.store.fleet import JobType, Node, Role
 from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob
 
 TAG_SEPARATOR = "\x1f"
@@ -140,6 +140,11 @@ def to_node(row: Any, to_names: Callable[[Any], tuple[str, ...]]) -> Node:
         rates=_rates.decode(row[14]),
         beat_ms=row[15],
     )
+
+
+def to_job_type(row: Any) -> JobType:
+    """name, queue, description, parameters, seen_ms."""
+    return JobType(name=row[0], queue=row[1], description=row[2], parameters=row[3], seen_ms=row[4])
 
 
 def to_run(row: Any, tags: tuple[str, ...]) -> Run:

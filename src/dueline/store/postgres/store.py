@@ -9,6 +9,7 @@ from dueline.store.postgres.database import Database
 from dueline.store.postgres.deadletters import DeadLetterPart
 from dueline.store.postgres.history import HistoryPart
 from dueline.store.postgres.jobs import JobPart
+from dueline.store.postgres.jobtypes import JobTypePart
 from dueline.store.postgres.leases import LeasePart
 from dueline.store.postgres.ledger import LedgerPart
 from dueline.store.postgres.members import MemberPart
@@ -42,6 +43,7 @@ class PostgresStore(
     ReadPart,
     LedgerPart,
     SecretPart,
+    JobTypePart,
     CalendarPart,
     HistoryPart,
 ):

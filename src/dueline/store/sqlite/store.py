@@ -13,6 +13,7 @@ from dueline.store.sqlite.database import Database
 from dueline.store.sqlite.deadletters import DeadLetterPart
 from dueline.store.sqlite.history import HistoryPart
 from dueline.store.sqlite.jobs import JobPart
+from dueline.store.sqlite.jobtypes import JobTypePart
 from dueline.store.sqlite.leases import LeasePart
 from dueline.store.sqlite.ledger import LedgerPart
 from dueline.store.sqlite.members import MemberPart
@@ -44,6 +45,7 @@ class SqliteStore(
     ReadPart,
     LedgerPart,
     SecretPart,
+    JobTypePart,
     CalendarPart,
     HistoryPart,
 ):
