@@ -30,7 +30,7 @@ class FakeStore:
     async def register(self, node: NewNode, *, lease_s: float) -> None:
         self.calls.append(("register", (node.boot_id, lease_s)))
 
-    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int) -> Beat:
+    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int, rates: object) -> Beat:
         self.calls.append(("beat", (boot_id, lease_s)))
         self.busy = busy
         store_ms = self._clock.wall_ms() + STORE_AHEAD_MS

@@ -12,10 +12,10 @@ from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Delivery, Execution, HttpTarget
 from dueline.domain.retry import Backoff, Conditions, RetryPolicy
 from dueline.domain.run import Outcome, OutcomeKind
-from dueline.domain.states import EndReason, RunKind, RunState
+from dueline.domain.states import TERMINAL, EndReason, RunKind, RunState
 from dueline.domain.statuses import Statuses
 from dueline.engine.execution.outcomes import End, conclude, read_reply
-from dueline.store.shapes import Claim, Finish, Retry
+from dueline.store.shapes import Claim, Finish, Reclaim, Retry
 from dueline.worker.executors.http import HttpFailure, HttpReply
 
 DUE_MS = 1_767_225_600_000
@@ -185,7 +185,6 @@ def test_a_failure_that_may_pass_is_tried_again_after_its_backoff() -> None:
         (OutcomeKind.IMPOSSIBLE, RunState.FAILED),
         (OutcomeKind.REFUSED, RunState.FAILED),
         (OutcomeKind.CANCELLED, RunState.CANCELLED),
-        (OutcomeKind.LOST, RunState.FAILED),
     ],
 )
 def test_what_would_be_the_same_again_ends_the_run(kind: OutcomeKind, state: RunState) -> None:
@@ -204,8 +203,29 @@ def test_lost_attempts_are_not_counted(attempt: int, lost: int, again: bool) -> 
 @pytest.mark.parametrize("kind", OutcomeKind)
 def test_at_most_once_is_never_tried_again(kind: OutcomeKind) -> None:
     end = ended(Outcome(kind=kind, status=503), delivery=Delivery.AT_MOST_ONCE)
-    assert isinstance(end, Finish)
+    assert not isinstance(end, Retry)
+    assert end.state in TERMINAL
     assert (end.state is RunState.SUCCEEDED) == (kind is OutcomeKind.SUCCEEDED)
+
+
+DIED = Outcome(kind=OutcomeKind.LOST, error="its process died of signal 9")
+
+
+@pytest.mark.parametrize(("lost", "state"), [(0, RunState.READY), (1, RunState.READY), (2, RunState.FAILED)])
+def test_a_run_whose_process_died_goes_back_at_once_until_it_is_poison(lost: int, state: RunState) -> None:
+    end = ended(DIED, attempt=lost + 1, lost=lost)
+    assert isinstance(end, Reclaim)
+    assert (end.state, end.lost, end.due_ms, end.token) == (state, True, None, 5)
+    assert (end.attempt.started_ms, end.attempt.finished_ms) == (DUE_MS + 20, DUE_MS + 50)
+    assert end.attempt.outcome.error is not None
+    assert end.attempt.outcome.error.startswith("its process died of signal 9")
+    assert ("redrive" in end.attempt.outcome.error) == (end.reason == EndReason.POISON) == (state is RunState.FAILED)
+
+
+def test_a_run_whose_process_died_when_it_was_to_be_cancelled_ends() -> None:
+    end = ended(DIED, cancel="requested")
+    assert isinstance(end, Reclaim)
+    assert (end.state, end.reason) == (RunState.CANCELLED, "requested")
 
 
 def test_a_success_is_never_tried_again_however_many_attempts_are_left() -> None:
