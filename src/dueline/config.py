@@ -19,7 +19,7 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.addresses import Network, read_network
 from dueline.domain.errors import Invalid
-from dueline.domain.lanes import TASK
+from dueline.domain.lanes import RESERVED
 
 PREFIX = "DUELINE_"
 CONFIG_VARIABLE = "DUELINE_CONFIG"
@@ -239,8 +239,8 @@ def _labels(raw: Any) -> tuple[str, ...]:
     for label in labels:
         if not isinstance(label, str) or not _QUEUE.fullmatch(label):
             raise ValueError(f"{label!r} is not a label: use the letters A-Z a-z 0-9 . _ -")
-        if label == TASK:
-            raise ValueError(f"{TASK!r} is the label of workers with an app: say app = module:app instead")
+        if label in RESERVED:
+            raise ValueError(f"{label!r} is a label that Dueline gives itself")
     return tuple(sorted(set(labels)))
 
 

@@ -125,7 +125,7 @@ class ServedApi:
                 raise StoreUnavailable("stopping")
             await store.now_ms()
 
-        surface = make_surface(store, lambda: keeper.time, SystemChance(), ready=ready)
+        surface = make_surface(store, lambda: keeper.time, clock, SystemChance(), ready=ready)
         self._server = ApiServer(make_app(surface), "127.0.0.1", 0)
         await self._server.start()
 

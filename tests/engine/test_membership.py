@@ -25,6 +25,7 @@ class FakeStore:
         self.calls: list[tuple[str, object]] = []
         self.beating: Callable[[], None] = lambda: None
         self.busy = 0
+        self.rates: object = None
         self.drain_asked = False
 
     async def register(self, node: NewNode, *, lease_s: float) -> None:
@@ -32,7 +33,7 @@ class FakeStore:
 
     async def beat(self, boot_id: BootId, *, lease_s: float, busy: int, rates: object) -> Beat:
         self.calls.append(("beat", (boot_id, lease_s)))
-        self.busy = busy
+        self.busy, self.rates = busy, rates
         store_ms = self._clock.wall_ms() + STORE_AHEAD_MS
         self.beating()
         return Beat(store_ms, self.drain_asked)
@@ -149,8 +150,10 @@ async def test_draining_keeps_the_lease(member: Member) -> None:
 
 async def test_a_beat_tells_how_busy_it_is_and_hears_when_it_is_to_drain(member: Member) -> None:
     member.membership.busy = lambda: 7
+    member.membership.rates = lambda: {"mail": 0.5}
     await member.membership.join()
-    assert (member.store.busy, member.membership.drain_asked.is_set()) == (7, False)
+    assert (member.store.busy, member.store.rates) == (7, {"mail": 0.5})
+    assert not member.membership.drain_asked.is_set()
     member.store.drain_asked = True
     await member.membership.step()
     assert member.membership.drain_asked.is_set()

@@ -8,7 +8,15 @@ from traceback import extract_tb
 
 from starlette.responses import Response
 
-from dueline.domain.errors import Conflict, DuelineError, Invalid, NotFound, StoreUnavailable, VersionMismatch
+from dueline.domain.errors import (
+    Conflict,
+    DuelineError,
+    Invalid,
+    LeaseLost,
+    NotFound,
+    StoreUnavailable,
+    VersionMismatch,
+)
 from dueline.runtime.log import get_log
 from dueline.wire.problems import FieldProblem, Problem
 from dueline.wire.reading import Unreadable, encode
@@ -55,6 +63,7 @@ _STATUSES: dict[type[DuelineError], tuple[int, str]] = {
     NotFound: (404, "not-found"),
     Conflict: (409, "conflict"),
     VersionMismatch: (412, "version-mismatch"),
+    LeaseLost: (409, "lease-lost"),
     StoreUnavailable: (503, "unavailable"),
 }
 

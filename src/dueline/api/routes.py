@@ -14,6 +14,8 @@ from dueline.engine.audits import Auditor
 from dueline.engine.backfills import Backfills
 from dueline.engine.calendars import CalendarDesk
 from dueline.engine.deadletters import DeadLetters
+from dueline.engine.desk import Desk
+from dueline.engine.execution.secrets import Secrets
 from dueline.engine.fleet import Fleet
 from dueline.engine.forecasts import Forecasts
 from dueline.engine.insights import Insights
@@ -22,7 +24,7 @@ from dueline.engine.operations import Operations
 from dueline.engine.recoveries import Recoveries
 from dueline.engine.signing import SigningDesk
 from dueline.runtime.chance import Chance
-from dueline.runtime.clock import StoreTime
+from dueline.runtime.clock import Clock, StoreTime
 from dueline.store.protocol import Store
 
 
@@ -40,6 +42,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     dead_letters: DeadLetters
     fleet: Fleet
     signing: SigningDesk
+    desk: Desk
     ready: Callable[[], Awaitable[None]]
     """Returns when the process can serve; raises when the store is away or the process is stopping."""
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
@@ -48,6 +51,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
 def make_surface(
     store: Store,
     time: Callable[[], StoreTime],
+    clock: Clock,
     chance: Chance,
     *,
     ready: Callable[[], Awaitable[None]],
@@ -67,6 +71,7 @@ def make_surface(
         dead_letters=DeadLetters(store, time),
         fleet=Fleet(store),
         signing=SigningDesk(store, chance),
+        desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),
         ready=ready,
         payload_bytes_max=payload_bytes_max,
     )

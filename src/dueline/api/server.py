@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import uvicorn
@@ -27,8 +27,10 @@ class CannotListen(DuelineError):
 class ApiServer:
     """Serves from `start` to `stop`. Port 0 takes a free one; `port` is the real one from `start` on."""
 
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int, *, stopping: Callable[[], None] = lambda: None) -> None:
+        """`stopping` is called before requests under way are waited for."""
         self._app = app
+        self._stopping = stopping
         self.host = host
         self.port = port
         self._server: _Server | None = None
@@ -70,6 +72,7 @@ class ApiServer:
         """Stop accepting, let requests end for a few seconds, then close."""
         if self._server is None or self._serving is None:
             return
+        self._stopping()
         self._server.should_exit = True
         await self._serving
         self._server = self._serving = None

@@ -21,14 +21,14 @@ async def list_all(surface: Surface, _request: Request) -> Response:
 
 
 async def get(surface: Surface, request: Request) -> Response:
-    return json_answer(_view(await surface.fleet.node(_id_of(request))))
+    return json_answer(_view(await surface.fleet.node(worker_id_of(request))))
 
 
 async def drain(surface: Surface, request: Request) -> Response:
-    return json_answer(_view(await surface.fleet.drain(_id_of(request))))
+    return json_answer(_view(await surface.fleet.drain(worker_id_of(request))))
 
 
-def _id_of(request: Request) -> BootId:
+def worker_id_of(request: Request) -> BootId:
     """The process in the path. What no store can hold names none."""
     text: str = request.path_params["id"]
     if CONTROL.search(text):

@@ -115,11 +115,12 @@ class Process:
         surface = make_surface(
             store,
             lambda: keeper.time,
+            self._clock,
             self._chance,
             ready=ready,
             payload_bytes_max=self._settings.payload_bytes_max,
         )
-        server = ApiServer(make_app(surface), self._settings.host, self._settings.port)
+        server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.desk.close)
         await server.start()
         return server
 

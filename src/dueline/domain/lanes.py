@@ -9,6 +9,10 @@ from collections.abc import Collection
 
 TASK = "task"
 """What every worker with an application has: it can execute Python tasks."""
+HTTP = "http"
+"""What a worker has that makes HTTP calls, where that does not go without saying."""
+RESERVED = frozenset({TASK, HTTP})
+"""Labels that say what a worker is, and that nobody gives or requires by hand."""
 PLAIN = ""
 """The lane of runs that any worker may execute."""
 

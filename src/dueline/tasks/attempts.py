@@ -13,8 +13,9 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.run import Outcome, OutcomeKind
+from dueline.domain.texts import clean_text, kept_result
 from dueline.tasks.app import App
-from dueline.tasks.context import Context, clean_text
+from dueline.tasks.context import Context
 from dueline.tasks.errors import Cancelled, Fail, Retry
 from dueline.tasks.task import Task
 
@@ -23,8 +24,6 @@ _FRAMES_MAX = 8
 _MESSAGE_LETTERS_MAX = limits.ERROR_LETTERS_MAX // 2
 """The message of an error; the rest is for where it was raised."""
 _CAUSES_MAX = 3
-_BEGINNING_LETTERS = 8 * 1024
-"""What is shown of a result that is too large."""
 
 
 def attempt(task: Task[..., Any], arguments: bytes, context: Context) -> Outcome:
@@ -78,10 +77,7 @@ def _succeeded(result: Any) -> Outcome:
         encoded = msgspec.json.encode(result)
     except Exception:  # reason: an encoder calls into the classes of the task.
         encoded = msgspec.json.encode(clean_text(_said(repr, result)))
-    if len(encoded) > limits.RESPONSE_KEPT_BYTES:
-        beginning = encoded[:_BEGINNING_LETTERS].decode(errors="ignore")
-        encoded = msgspec.json.encode({"too_large": True, "bytes": len(encoded), "beginning": beginning})
-    return Outcome(kind=OutcomeKind.SUCCEEDED, result=encoded.decode())
+    return Outcome(kind=OutcomeKind.SUCCEEDED, result=kept_result(encoded))
 
 
 def _failed(error: BaseException, context: Context) -> Outcome:

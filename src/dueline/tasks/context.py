@@ -11,6 +11,7 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.instants import to_datetime
+from dueline.domain.texts import clean_text
 from dueline.tasks.errors import Cancelled
 from dueline.wire.reading import decode, encode
 from dueline.wire.targets import payload_problem
@@ -156,8 +157,3 @@ def read_plain(value: Any, *, field: str, bytes_max: int) -> Any:
     if reason := payload_problem(plain, payload_bytes_max=bytes_max):
         raise Invalid((field, reason))
     return plain
-
-
-def clean_text(text: str) -> str:
-    """Text that every store can keep: NULs and what is no UTF-8 are spelt out."""
-    return text.replace("\0", "\\0").encode(errors="backslashreplace").decode()

@@ -12,12 +12,11 @@ from dueline.domain.durations import format_duration
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Delivery, Execution, Job
-from dueline.domain.lanes import TASK
 from dueline.domain.overlap import Overlap
 from dueline.domain.states import JobState
 from dueline.wire.labels import (
+    check_labels,
     check_name,
-    check_names_list,
     check_priority,
     check_queue,
     check_region,
@@ -202,9 +201,7 @@ def to_execution(
         expires_after_ms = read_duration(
             asked.expires_after, "expires_after", problems, least_ms=1_000, most_ms=limits.EXPIRES_AFTER_MS_MAX
         )
-    check_names_list(asked.requires, "requires", problems, most=limits.LABELS_MAX, noun="labels")
-    if TASK in asked.requires:
-        problems.add("requires", f"{TASK!r} need not be required: what the target is says so")
+    check_labels(asked.requires, "requires", problems)
     return Execution(
         target=to_target(asked.target, problems, payload_bytes_max=payload_bytes_max, has_job=has_job),
         retry=to_retry(asked.retry, problems),

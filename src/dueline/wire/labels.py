@@ -9,6 +9,7 @@ from dueline.domain import limits
 from dueline.domain.durations import parse_duration
 from dueline.domain.instants import parse_instant
 from dueline.domain.job import PRIORITIES
+from dueline.domain.lanes import RESERVED
 from dueline.wire.problems import Problems
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -66,6 +67,13 @@ def check_names_list(names: Sequence[str], field: str, problems: Problems, *, mo
             problems.add(f"{field}[{index}]", f"is given twice: {name!r}")
         else:
             check_queue(name, problems, field=f"{field}[{index}]")
+
+
+def check_labels(labels: Sequence[str], field: str, problems: Problems) -> None:
+    """What workers have and runs require."""
+    check_names_list(labels, field, problems, most=limits.LABELS_MAX, noun="labels")
+    for label in sorted(RESERVED.intersection(labels)):
+        problems.add(field, f"{label!r} is a label that Dueline gives itself")
 
 
 def tag_problem(tag: str) -> str | None:

@@ -10,10 +10,10 @@ from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
 from dueline.engine.execution.outcomes import End
+from dueline.engine.execution.writing import write_ends
 from dueline.runtime.log import get_log
 from dueline.runtime.wakeup import Wakeup
 from dueline.store.protocol import RunStore
-from dueline.store.shapes import Finish, Reclaim, Retry
 
 log = get_log(__name__)
 
@@ -58,15 +58,10 @@ class Reports:
         batch = self._next_batch()
         if not batch:
             return _IDLE_S
-        finishes = [end for end in batch if isinstance(end, Finish)]
-        retries = [end for end in batch if isinstance(end, Retry)]
-        reclaims = [end for end in batch if isinstance(end, Reclaim)]
         offered = frozenset(end.run_id for end in batch)
         try:
             await self._before(offered)
-            accepted = await self._store.finish(finishes) if finishes else set()
-            accepted |= await self._store.retry(retries) if retries else set()
-            accepted |= await self._store.reclaim(reclaims) if reclaims else set()
+            accepted = await write_ends(self._store, batch)
         except StoreUnavailable:
             # The batch may have been written all the same; then its second offer finds nothing to match, rightly.
             self._in_doubt |= offered

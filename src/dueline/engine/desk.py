@@ -1,0 +1,328 @@
+"""The desk for workers without a connection to the store: they ask here for runs, and tell here what became of them.
+
+What a worker beside the store decides for itself is decided here for them: overlaps, retries, what a call looks like with its values
+put in and its signature. What they hold is theirs by the same tokens, and their life is kept by the same leases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+
+import msgspec
+
+from dueline.domain import limits
+from dueline.domain.errors import LeaseLost
+from dueline.domain.ids import BootId, RunId
+from dueline.domain.lanes import HTTP, TASK, is_task, serves
+from dueline.domain.retry import GONE
+from dueline.domain.run import Outcome, OutcomeKind
+from dueline.domain.states import HeldReason
+from dueline.domain.statuses import holds
+from dueline.engine.definitions import Definitions
+from dueline.engine.execution.calls import PreparedCall, Unsendable, make_call
+from dueline.engine.execution.deadlines import time_left_ms
+from dueline.engine.execution.exchange import HttpCall
+from dueline.engine.execution.gone import GoneTargets
+from dueline.engine.execution.outcomes import End, conclude
+from dueline.engine.execution.overlaps import settle_overlaps
+from dueline.engine.execution.preparing import Prepared, Preparer
+from dueline.engine.execution.secrets import KeysOf
+from dueline.engine.execution.writing import write_ends
+from dueline.runtime.chance import Chance
+from dueline.runtime.clock import Clock, StoreTime
+from dueline.runtime.log import get_log
+from dueline.store.fleet import JobType, NewNode, Node
+from dueline.store.protocol import Store
+from dueline.store.shapes import CancelAsked, Claim, Postponed, Saved
+
+log = get_log(__name__)
+
+_READY = "ready/"
+_NEAR_S = 0.05
+"""How soon to look again where something is ready and not due yet."""
+_FRESH_S = 0.02
+"""How long all who wait share one look at the queues."""
+
+
+class Leased(msgspec.Struct, frozen=True):
+    """A run in a worker's hands. An HTTP call comes as it is to be made; `left_ms` is what the attempt may take."""
+
+    claim: Claim
+    queue: str
+    prepared: Prepared
+    call: HttpCall | None
+    left_ms: int
+    checkpoint: str | None
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an attempt. Without a kind, the status of the answer says it."""
+
+    run_id: RunId
+    token: int
+    kind: OutcomeKind | None
+    status: int | None = None
+    error: str | None = None
+    result: str | None = None
+    retry_after_ms: int | None = None
+    headers: dict[str, str] = {}
+    started_ms: int | None = None
+
+
+class GivenBack(msgspec.Struct, frozen=True):
+    """A run that was not started; with a delay it is put off for that reason."""
+
+    run_id: RunId
+    token: int
+    delay_ms: int | None = None
+    reason: HeldReason | None = None
+
+
+class DeskBeat(msgspec.Struct, frozen=True):
+    now_ms: int
+    drain_asked: bool
+    cancels: list[CancelAsked]
+
+
+class Desk:
+    def __init__(
+        self, store: Store, time: Callable[[], StoreTime], clock: Clock, chance: Chance, *, keys_of: KeysOf
+    ) -> None:
+        self._store = store
+        self._time = time
+        self._clock = clock
+        self._chance = chance
+        self._keys_of = keys_of
+        self._definitions = Definitions(store)
+        self._preparer = Preparer(self._definitions)
+        self._gone = GoneTargets(store)
+        self._waiting: set[asyncio.Event] = set()
+        self._lanes: list[tuple[str, str]] = []
+        self._looked_s = float("-inf")
+        self._turn = 0
+        self._closed = False
+        self._listens = False
+        self.fenced_total = 0
+        """Results that came too late: somebody else had the run by then."""
+
+    def new_id(self) -> BootId:
+        return BootId(self._chance.entropy().hex())
+
+    async def register(self, node: NewNode, types: Sequence[JobType]) -> None:
+        """Take a worker in. It must beat from now on, or its runs are given to others."""
+        await self._store.register(node, lease_s=limits.LEASE_S)
+        if types:
+            await self._store.publish_job_types(types, keep_ms=limits.JOB_TYPES_KEPT_MS)
+        log.info("worker registered", boot_id=node.boot_id, host=node.host)
+
+    async def beat(self, boot_id: BootId, *, busy: int, rates: Mapping[str, float]) -> DeskBeat:
+        """Renew a worker's lease; answers what it should know. Raises LeaseLost."""
+        beat = await self._store.beat(boot_id, lease_s=limits.LEASE_S, busy=busy, rates=rates)
+        return DeskBeat(beat.now_ms, beat.drain_asked, await self._store.cancels_of(boot_id))
+
+    async def lease(
+        self,
+        boot_id: BootId,
+        *,
+        limit: int,
+        wait_s: float,
+        holding: Collection[RunId] | None,
+        left: Callable[[], Awaitable[bool]],
+    ) -> list[Leased]:
+        """Due runs for a worker, waiting a while for the first of them. A worker that drains gets none. Raises LeaseLost.
+
+        `holding` are all runs that it knows to hold: what the store says to be its besides them was lost on its way, and goes back.
+        `left` tells whether it is still there to take them.
+        """
+        node = await self._node(boot_id)
+        if holding is not None:
+            await self._give_back_unknown(boot_id, holding)
+        until_s = self._clock.monotonic_s() + wait_s
+        hint = asyncio.Event()
+        self._listen()
+        self._waiting.add(hint)
+        try:
+            while not node.draining and not await left():
+                hint.clear()
+                lanes = [pair for pair in await self._ready_lanes() if _may_take(node, *pair)]
+                leased = await self._claim(boot_id, lanes, limit=limit) if lanes else []
+                left_s = until_s - self._clock.monotonic_s()
+                if leased or left_s <= 0 or self._closed:
+                    return leased
+                pause_s = min(left_s, _NEAR_S if lanes else limits.POLL_S)
+                try:
+                    async with asyncio.timeout(pause_s):
+                        await hint.wait()
+                except TimeoutError:
+                    # Somebody may have asked it to drain meanwhile.
+                    node = await self._node(boot_id)
+            return []
+        finally:
+            self._waiting.discard(hint)
+
+    async def report(self, boot_id: BootId, reported: Sequence[Reported]) -> set[RunId]:
+        """Write what became of some runs; answers those that were still the worker's by their tokens."""
+        held = await self._held(boot_id, [(one.run_id, one.token) for one in reported])
+        cancels = {asked.run_id: asked.reason for asked in await self._store.cancels_of(boot_id)}
+        prepared = dict(zip(held, await self._preparer.prepare(list(held.values())), strict=True))
+        now_ms = self._time().now_ms()
+        ends: dict[RunId, End] = {}
+        for one in reported:
+            claim = held.get(one.run_id)
+            if claim is None:
+                continue
+            work = prepared[one.run_id]
+            outcome = _outcome(one, work)
+            if outcome.status == GONE and isinstance(work, PreparedCall):
+                self._gone.add(claim)
+            ends[one.run_id] = conclude(
+                claim,
+                work.execution,
+                outcome,
+                worker=boot_id,
+                started_ms=claim.claimed_ms if one.started_ms is None else min(one.started_ms, now_ms),
+                finished_ms=now_ms,
+                chance=self._chance.fraction(),
+                awaited=work.awaited,
+                cancel=cancels.get(one.run_id),
+            )
+        accepted = await write_ends(self._store, ends.values())
+        await self._gone.step()
+        refused = {one.run_id for one in reported} - accepted
+        if refused:
+            self.fenced_total += len(refused)
+            log.warning("results refused", boot_id=boot_id, count=len(refused), total=self.fenced_total)
+        return accepted
+
+    async def release(self, boot_id: BootId, given_back: Sequence[GivenBack]) -> set[RunId]:
+        """Take back what was not started; answers what was still the worker's."""
+        held = await self._held(boot_id, [(one.run_id, one.token) for one in given_back])
+        now_ms = self._time().now_ms()
+        put_off = [
+            Postponed(one.run_id, one.token, now_ms + one.delay_ms, one.reason)
+            for one in given_back
+            if one.run_id in held and one.delay_ms is not None and one.reason is not None
+        ]
+        later = {one.run_id for one in put_off}
+        at_once = [claim for run_id, claim in held.items() if run_id not in later]
+        accepted = await self._store.release(at_once) if at_once else set()
+        return accepted | (await self._store.postpone(put_off) if put_off else set())
+
+    async def save(self, saved: Sequence[Saved]) -> set[RunId]:
+        """Keep what runs under way tell of themselves."""
+        return await self._store.save(saved)
+
+    async def leave(self, boot_id: BootId) -> None:
+        """Strike a worker off. What it still holds is given to others."""
+        await self._node(boot_id)
+        await self._store.leave(boot_id)
+
+    def close(self) -> None:
+        """Let nobody wait any longer."""
+        self._closed = True
+        self._hint_all()
+
+    def _listen(self) -> None:
+        if not self._listens:
+            self._listens = True
+            self._store.listen(self._wake)
+
+    def _wake(self, topic: str) -> None:
+        if topic.startswith(_READY):
+            self._looked_s = float("-inf")
+            self._hint_all()
+
+    def _hint_all(self) -> None:
+        for hint in self._waiting:
+            hint.set()
+
+    async def _node(self, boot_id: BootId) -> Node:
+        for node in await self._store.nodes():
+            if node.boot_id == boot_id:
+                return node
+        raise LeaseLost(f"worker {boot_id} is not registered, or was declared dead: register again")
+
+    async def _ready_lanes(self) -> list[tuple[str, str]]:
+        now_s = self._clock.monotonic_s()
+        if now_s - self._looked_s > _FRESH_S:
+            self._looked_s = now_s
+            self._lanes = await self._store.queues()
+        return self._lanes
+
+    async def _claim(self, boot_id: BootId, lanes: list[tuple[str, str]], *, limit: int) -> list[Leased]:
+        """From one lane after the other, another one first each time."""
+        self._turn += 1
+        leased: list[Leased] = []
+        for index in range(len(lanes)):
+            queue, lane = lanes[(index + self._turn) % len(lanes)]
+            claimed = await self._store.claim(boot_id, queue, lane, ahead_ms=0, limit=limit - len(leased))
+            await settle_overlaps(self._store, self._definitions, claimed.blocked)
+            leased += await self._lease_all(boot_id, claimed.claims, queue)
+            if len(leased) >= limit:
+                break
+        return leased
+
+    async def _lease_all(self, boot_id: BootId, claims: list[Claim], queue: str) -> list[Leased]:
+        if not claims:
+            return []
+        prepared = await self._preparer.prepare(claims)
+        again = [claim.run_id for claim in claims if claim.attempt > 1]
+        told = await self._store.progress_of(again) if again else {}
+        now_ms = self._time().now_ms()
+        keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
+        leased: list[Leased] = []
+        unsendable: list[Reported] = []
+        for claim, work in zip(claims, prepared, strict=True):
+            call = None
+            if isinstance(work, PreparedCall):
+                try:
+                    call = make_call(work, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ()))
+                except Unsendable as error:
+                    unsendable.append(
+                        Reported(run_id=claim.run_id, token=claim.token, kind=OutcomeKind.IMPOSSIBLE, error=str(error))
+                    )
+                    continue
+            left_ms = time_left_ms(work.execution, claim, now_ms=now_ms)
+            kept = told.get(claim.run_id)
+            leased.append(Leased(claim, queue, work, call, left_ms, None if kept is None else kept.checkpoint))
+        if unsendable:
+            await self.report(boot_id, unsendable)
+        return leased
+
+    async def _held(self, boot_id: BootId, wanted: Sequence[tuple[RunId, int]]) -> dict[RunId, Claim]:
+        """Those of some runs that a worker holds by the given tokens."""
+        tokens = dict(wanted)
+        owned = await self._store.claims_of(boot_id)
+        return {claim.run_id: claim for claim in owned if tokens.get(claim.run_id) == claim.token}
+
+    async def _give_back_unknown(self, boot_id: BootId, holding: Collection[RunId]) -> None:
+        unknown = [claim for claim in await self._store.claims_of(boot_id) if claim.run_id not in holding]
+        if unknown:
+            await self._store.release(unknown)
+            log.info("runs given back", boot_id=boot_id, count=len(unknown))
+
+
+def _may_take(node: Node, queue: str, lane: str) -> bool:
+    """Whether a worker serves a queue and executes what stands in one of its lanes."""
+    kind = TASK if is_task(lane) else HTTP
+    return queue in (node.queues or (queue,)) and kind in node.labels and serves(lane, node.labels)
+
+
+def _outcome(one: Reported, work: Prepared) -> Outcome:
+    kind = one.kind
+    if kind is None:
+        expected = holds(work.expected, one.status or 0) if isinstance(work, PreparedCall) else one.error is None
+        kind = OutcomeKind.SUCCEEDED if expected else OutcomeKind.REFUSED
+    return Outcome(
+        kind=kind,
+        status=one.status,
+        error=one.error if one.error or kind is OutcomeKind.SUCCEEDED else _said(one),
+        result=one.result,
+        retry_after_ms=one.retry_after_ms,
+        headers=one.headers,
+    )
+
+
+def _said(one: Reported) -> str:
+    return "the worker did not say why" if one.status is None else f"the target answered {one.status}"
