@@ -234,3 +234,13 @@ async def test_nothing_to_take_takes_nothing(store: Store) -> None:
     assert await store.reclaim([]) == set()
     assert await strays(store) == []
     assert await store.free_held(limit=10) == 0
+
+
+@pytest.mark.parametrize("state", [RunState.READY, RunState.FAILED])
+async def test_an_owner_may_give_up_a_run_that_it_lost_itself(store: Store, state: RunState) -> None:
+    (claimed,) = await run_and_claim(store, a_run())
+    assert await store.reclaim([a_reclaim(claimed, state, owner=BootId("w2"))]) == set()
+    assert await store.reclaim([a_reclaim(stale(claimed), state, owner=BootId("w1"))]) == set()
+    assert await store.reclaim([a_reclaim(claimed, state, owner=BootId("w1"))]) == {claimed.run_id}
+    run = await the_run(store, claimed.run_id)
+    assert (run.state, run.lost, run.attempts[-1].outcome.kind) == (state, 1, OutcomeKind.LOST)

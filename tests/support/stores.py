@@ -254,6 +254,7 @@ def a_reclaim(claim: Claim | Stray, state: RunState = RunState.READY, *, lost: b
         due_ms=fields.get("due_ms"),
         reason=fields.get("reason"),
         attempt=attempt,
+        owner=fields.get("owner"),
     )
 
 

@@ -218,7 +218,7 @@ class RunStore(Protocol):
         """Claimed runs without a registered worker, and those past their timeout and the grace."""
 
     async def reclaim(self, reclaims: Sequence[Reclaim]) -> set[RunId]:
-        """Take runs from lost owners, by their tokens."""
+        """Take runs, by their tokens, from owners that are gone or late, or that say themselves that they lost them."""
 
     async def queues(self) -> list[tuple[str, str]]:
         """Queues that hold ready runs, each with each of its lanes, paused ones left out."""

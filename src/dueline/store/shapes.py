@@ -303,7 +303,7 @@ class Stray(msgspec.Struct, frozen=True):
 
 
 class Reclaim(msgspec.Struct, frozen=True):
-    """Taking a run from a lost owner: back to the queue, to a later retry, or to its end."""
+    """Taking a run from an owner that lost it: back to the queue, to a later retry, or to its end."""
 
     run_id: RunId
     token: int
@@ -312,6 +312,8 @@ class Reclaim(msgspec.Struct, frozen=True):
     due_ms: int | None
     reason: str | None
     attempt: Attempt
+    owner: BootId | None = None
+    """The owner that gives it up itself, though it lives: its process died, not it."""
 
 
 class Promoted(msgspec.Struct, frozen=True):

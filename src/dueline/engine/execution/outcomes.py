@@ -77,6 +77,7 @@ def conclude(
             chance=chance,
             outcome=outcome,
             started_ms=started_ms,
+            by_owner=True,
         )
     attempt = Attempt(
         attempt=claim.attempt,

@@ -24,8 +24,9 @@ def decide_reclaim(
     chance: float,
     outcome: Outcome | None = None,
     started_ms: int | None = None,
+    by_owner: bool = False,
 ) -> Reclaim:
-    """What becomes of a run whose owner is gone, or did not end it in time. `outcome` is what is known of it otherwise.
+    """What becomes of a run whose owner is gone, or did not end it in time, or gives it up itself. `outcome` is what is known otherwise.
 
     Lost is not failed: the run goes back at once, until it has cost too many workers. An attempt past its timeout is a failed one. A run
     that was to be cancelled ends, and so does one whose time is over.
@@ -63,4 +64,5 @@ def decide_reclaim(
         finished_ms=max(now_ms, stray.claimed_ms),
         outcome=outcome,
     )
-    return Reclaim(stray.run_id, stray.token, state, not stray.overtime, due_ms, reason, attempt)
+    owner = stray.worker if by_owner else None
+    return Reclaim(stray.run_id, stray.token, state, not stray.overtime, due_ms, reason, attempt, owner)

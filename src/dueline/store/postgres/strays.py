@@ -35,6 +35,7 @@ class StrayPart(Part):
             [taken.due_ms for taken in reclaims],
             [taken.reason for taken in reclaims],
             [encode_attempt(taken.attempt) for taken in reclaims],
+            [taken.owner for taken in reclaims],
             limits.TIMEOUT_GRACE_MS,
         )
         async with self._database.transaction() as connection:

@@ -54,6 +54,7 @@ def _reclaim(session: Session, reclaims: Sequence[Reclaim]) -> set[RunId]:
                 taken.due_ms,
                 taken.reason,
                 taken.attempt,
+                taken.owner,
             )
             for taken in reclaims
         ]

@@ -314,16 +314,17 @@ LIMIT $2;
 
 -- name: reclaim
 -- move: reclaim
--- Take runs from owners that are gone, or that held them past the timeout and the grace; both are checked again here.
+-- Take runs from owners that are gone, that held them past the timeout and the grace, or that give them up; all is checked again here.
 -- One that ends as failed is a dead letter from here on.
 WITH wanted AS MATERIALIZED (
     SELECT w.*
-    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[])
-        AS w (id, token, next_state, lost, due_ms, why, record)
+    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[])
+        AS w (id, token, next_state, lost, due_ms, why, record, owner)
     JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running'
     WHERE
         NOT EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker)
-        OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $8 < dueline.now_ms()
+        OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $9 < dueline.now_ms()
+        OR r.worker = w.owner
 ), back AS (
     UPDATE dueline.runs AS r
     SET

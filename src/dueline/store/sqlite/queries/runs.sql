@@ -283,7 +283,7 @@ LIMIT ?2;
 
 -- name: reclaim
 -- move: reclaim
--- Take runs back from owners that are gone, or that held them past the timeout and the grace; both are checked again here.
+-- Take runs from owners that are gone, that held them past the timeout and the grace, or that give them up; all is checked again here.
 UPDATE runs
 SET
     state = w.next_state, token = runs.token + 1, worker = NULL, claimed_ms = NULL, lost = runs.lost + w.lost,
@@ -293,7 +293,7 @@ SET
 FROM (
     SELECT
         unhex(value ->> 0) AS run_id, value ->> 1 AS token, value ->> 2 AS next_state, value ->> 3 AS lost, value ->> 4 AS due_ms,
-        value -> 6 AS record
+        value -> 6 AS record, value ->> 7 AS owner
     FROM jsonb_each(?1)
 ) AS w
 WHERE
@@ -301,6 +301,7 @@ WHERE
     AND (
         NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = runs.worker)
         OR max(runs.claimed_ms, runs.due_ms) + runs.timeout_ms + ?2 < now_ms()
+        OR runs.worker = w.owner
     )
 RETURNING id, queue, state;
 
@@ -322,6 +323,7 @@ WHERE
     AND (
         NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker)
         OR max(r.claimed_ms, r.due_ms) + r.timeout_ms + ?2 < now_ms()
+        OR r.worker = w.value ->> 7
     )
 ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;
