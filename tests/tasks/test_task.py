@@ -100,7 +100,6 @@ def test_a_task_is_still_its_function(app: App) -> None:
     assert (bare.name, named.name) == (f"{__name__}.send", "send")
     assert (bare.__doc__, bare.__module__, repr(named)) == (send.__doc__, __name__, "<task send>")
     assert app.tasks == {bare.name: bare, "send": named}
-    assert app.near("sendd") == ["send"]
 
 
 def test_names_of_inner_functions_are_short(app: App) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import StrEnum
 
 import msgspec
@@ -10,6 +12,7 @@ from dueline.domain.ids import JobId, RunId
 from dueline.domain.lanes import PLAIN
 from dueline.domain.overlap import Overlap
 from dueline.domain.states import RunKind, RunState
+from dueline.domain.texts import clean_text
 
 _CLAIMS_PER_GENERATION = 1 << 20
 
@@ -48,6 +51,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     retry_after_ms: int | None = None
     headers: dict[str, str] = {}
     """Those of the answer that were to be kept; names are in lower case."""
+
+
+def no_such_task(name: str, known: Iterable[str]) -> Outcome:
+    """The outcome of a run whose task nobody has; `known` are those that there are."""
+    near = get_close_matches(name, known, n=3)
+    meant = f" (did you mean {' or '.join(near)}?)" if near else ""
+    told = f"no worker that is alive has a task {name}{meant}; start one that has it or correct the name, then redrive the run"
+    return Outcome(kind=OutcomeKind.IMPOSSIBLE, error=clean_text(told))
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -46,6 +46,8 @@ class HeldReason(StrEnum):
     """So many calls to its host are under way that others would go short."""
     CONCURRENCY = "concurrency"
     """As many runs of its task are under way as may be."""
+    ELSEWHERE = "elsewhere"
+    """A worker met it that does not have its task, and another has."""
 
 
 class EndReason(StrEnum):

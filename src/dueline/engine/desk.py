@@ -16,17 +16,18 @@ from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.lanes import HTTP, TASK, is_task, serves
 from dueline.domain.retry import GONE
-from dueline.domain.run import Outcome, OutcomeKind
+from dueline.domain.run import Outcome, OutcomeKind, no_such_task
 from dueline.domain.states import HeldReason
 from dueline.domain.statuses import holds
 from dueline.engine.definitions import Definitions
 from dueline.engine.execution.calls import PreparedCall, Unsendable, make_call
 from dueline.engine.execution.deadlines import time_left_ms
+from dueline.engine.execution.elsewhere import Elsewhere
 from dueline.engine.execution.exchange import HttpCall
 from dueline.engine.execution.gone import GoneTargets
 from dueline.engine.execution.outcomes import End, conclude
 from dueline.engine.execution.overlaps import settle_overlaps
-from dueline.engine.execution.preparing import Prepared, Preparer
+from dueline.engine.execution.preparing import Prepared, PreparedTask, Preparer
 from dueline.engine.execution.secrets import KeysOf
 from dueline.engine.execution.writing import write_ends
 from dueline.runtime.chance import Chance
@@ -97,6 +98,7 @@ class Desk:
         self._definitions = Definitions(store)
         self._preparer = Preparer(self._definitions)
         self._gone = GoneTargets(store)
+        self._elsewhere = Elsewhere(store, clock, chance)
         self._waiting: set[asyncio.Event] = set()
         self._lanes: list[tuple[str, str]] = []
         self._looked_s = float("-inf")
@@ -146,7 +148,7 @@ class Desk:
             while not node.draining and not await left():
                 hint.clear()
                 lanes = [pair for pair in await self._ready_lanes() if _may_take(node, *pair)]
-                leased = await self._claim(boot_id, lanes, limit=limit) if lanes else []
+                leased = await self._claim(node, lanes, limit=limit) if lanes else []
                 left_s = until_s - self._clock.monotonic_s()
                 if leased or left_s <= 0 or self._closed:
                     return leased
@@ -250,45 +252,74 @@ class Desk:
             self._lanes = await self._store.queues()
         return self._lanes
 
-    async def _claim(self, boot_id: BootId, lanes: list[tuple[str, str]], *, limit: int) -> list[Leased]:
+    async def _claim(self, node: Node, lanes: list[tuple[str, str]], *, limit: int) -> list[Leased]:
         """From one lane after the other, another one first each time."""
         self._turn += 1
         leased: list[Leased] = []
         for index in range(len(lanes)):
             queue, lane = lanes[(index + self._turn) % len(lanes)]
-            claimed = await self._store.claim(boot_id, queue, lane, ahead_ms=0, limit=limit - len(leased))
+            claimed = await self._store.claim(node.boot_id, queue, lane, ahead_ms=0, limit=limit - len(leased))
             await settle_overlaps(self._store, self._definitions, claimed.blocked)
-            leased += await self._lease_all(boot_id, claimed.claims, queue)
+            leased += await self._lease_all(node, claimed.claims, queue)
             if len(leased) >= limit:
                 break
         return leased
 
-    async def _lease_all(self, boot_id: BootId, claims: list[Claim], queue: str) -> list[Leased]:
+    async def _lease_all(self, node: Node, claims: list[Claim], queue: str) -> list[Leased]:
         if not claims:
             return []
-        prepared = await self._preparer.prepare(claims)
+        works = await self._known(node, claims)
         again = [claim.run_id for claim in claims if claim.attempt > 1]
         told = await self._store.progress_of(again) if again else {}
         now_ms = self._time().now_ms()
         keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
         leased: list[Leased] = []
-        unsendable: list[Reported] = []
-        for claim, work in zip(claims, prepared, strict=True):
+        unsendable: dict[Claim, str | None] = {}
+        for claim, work in works:
             call = None
             if isinstance(work, PreparedCall):
                 try:
                     call = make_call(work, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ()))
                 except Unsendable as error:
-                    unsendable.append(
-                        Reported(run_id=claim.run_id, token=claim.token, kind=OutcomeKind.IMPOSSIBLE, error=str(error))
-                    )
+                    unsendable[claim] = str(error)
                     continue
             left_ms = time_left_ms(work.execution, claim, now_ms=now_ms)
             kept = told.get(claim.run_id)
             leased.append(Leased(claim, queue, work, call, left_ms, None if kept is None else kept.checkpoint))
-        if unsendable:
-            await self.report(boot_id, unsendable)
+        await self._fail(node, unsendable)
         return leased
+
+    async def _known(self, node: Node, claims: list[Claim]) -> list[tuple[Claim, Prepared]]:
+        """What the worker can carry out. Tasks that others have are left to them; those that nobody has end. One that names no tasks is
+        taken at its word, and gets all."""
+        works = list(zip(claims, await self._preparer.prepare(claims), strict=True))
+        strange = [
+            (claim, work.task)
+            for claim, work in works
+            if node.tasks and isinstance(work, PreparedTask) and work.task not in node.tasks
+        ]
+        if not strange:
+            return works
+        offered, now_ms = await self._elsewhere.tasks(), self._time().now_ms()
+        put_off = [self._elsewhere.put_off(claim, now_ms=now_ms) for claim, task in strange if task in offered]
+        if put_off:
+            await self._store.postpone(put_off)
+        await self._fail(
+            node, {claim: no_such_task(task, offered).error for claim, task in strange if task not in offered}
+        )
+        return [(claim, work) for claim, work in works if claim not in dict(strange)]
+
+    async def _fail(self, node: Node, reasons: Mapping[Claim, str | None]) -> None:
+        """End runs that cannot even be tried."""
+        if reasons:
+            impossible = OutcomeKind.IMPOSSIBLE
+            await self.report(
+                node.boot_id,
+                [
+                    Reported(run_id=claim.run_id, token=claim.token, kind=impossible, error=reason)
+                    for claim, reason in reasons.items()
+                ],
+            )
 
     async def _held(self, boot_id: BootId, wanted: Sequence[tuple[RunId, int]]) -> dict[RunId, Claim]:
         """Those of some runs that a worker holds by the given tokens."""

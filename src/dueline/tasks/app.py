@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -83,10 +82,6 @@ class App:
             return task
 
         return register if function is None else register(function)
-
-    def near(self, name: str) -> list[str]:
-        """Names of tasks that somebody may have meant."""
-        return get_close_matches(name, self._tasks, n=3)
 
     def client(self) -> AbstractContextManager[Client]:
         """A client of the app's server, for one thread."""

@@ -14,7 +14,6 @@ from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.run import Outcome, OutcomeKind
 from dueline.domain.texts import clean_text, kept_result
-from dueline.tasks.app import App
 from dueline.tasks.context import Context
 from dueline.tasks.errors import Cancelled, Fail, Retry
 from dueline.tasks.task import Task
@@ -48,13 +47,6 @@ async def attempt_async(task: Task[..., Any], arguments: bytes, context: Context
     except BaseException as error:  # reason: the same; an exit raised here would end the loop.
         return _failed(error, context)
     return _succeeded(result)
-
-
-def unknown_task(app: App, name: str) -> Outcome:
-    """The outcome of a call for a task that the app does not have."""
-    near = app.near(name)
-    meant = f": did you mean {' or '.join(near)}?" if near else ""
-    return Outcome(kind=OutcomeKind.IMPOSSIBLE, error=clean_text(f"there is no task {name} in this worker{meant}"))
 
 
 def _arguments(task: Task[..., Any], raw: bytes, context: Context) -> tuple[list[Any], dict[str, Any]]:

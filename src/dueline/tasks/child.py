@@ -15,8 +15,9 @@ import threading
 from queue import SimpleQueue
 
 from dueline.domain.errors import Invalid
+from dueline.domain.run import no_such_task
 from dueline.tasks.app import App
-from dueline.tasks.attempts import attempt, unknown_task
+from dueline.tasks.attempts import attempt
 from dueline.tasks.context import Context, Halt, Report
 from dueline.tasks.frames import (
     Begin,
@@ -64,7 +65,7 @@ class Child:
         self._send(Begun())
         task = app.tasks.get(call.task)
         if task is None:
-            outcome = unknown_task(app, call.task)
+            outcome = no_such_task(call.task, app.tasks)
         else:
             outcome = attempt(task, call.arguments, Context(call.info, report=self._report, halt=halt))
         for stream in (sys.stdout, sys.stderr):

@@ -58,6 +58,8 @@ class Crew(Protocol):
 
     def room(self) -> int | None: ...
 
+    def has(self, task: str) -> bool: ...
+
     def limit_of(self, task: str) -> int | None: ...
 
     def close(self) -> None: ...
@@ -124,6 +126,10 @@ class Flights:
     def room_for_tasks(self) -> int | None:
         """How many tasks more could begin at once; None: as many as there are slots."""
         return 0 if self._crew is None else self._crew.room()
+
+    def knows(self, prepared: Prepared) -> bool:
+        """Whether a run can be carried out here at all."""
+        return not isinstance(prepared, PreparedTask) or (self._crew is not None and self._crew.has(prepared.task))
 
     def admit(self, claim: Claim, prepared: Prepared, *, now_s: float, now_ms: int) -> Postponed | None:
         """Take a claim in, or say until when it is to be put off. What was taken in must be launched, or broken off."""

@@ -18,6 +18,7 @@ from dueline.domain.retry import GONE
 from dueline.engine.definitions import Definitions
 from dueline.engine.execution.calls import Unsendable, make_call
 from dueline.engine.execution.deadlines import time_left_ms
+from dueline.engine.execution.elsewhere import Elsewhere
 from dueline.engine.execution.exchange import HttpCall
 from dueline.engine.execution.gone import GoneTargets
 from dueline.engine.execution.outcomes import conclude
@@ -29,7 +30,7 @@ from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
 from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
-from dueline.store.protocol import JobStore, RunStore
+from dueline.store.protocol import JobStore, MemberStore, RunStore
 from dueline.store.shapes import Claim, Postponed
 from dueline.tasks.context import Report, RunInfo
 from dueline.worker.executors.http import HttpExecutor
@@ -47,7 +48,7 @@ _ABANDON_S = 1.0
 _READY = "ready/"
 
 
-class WorkerStore(RunStore, JobStore, Protocol):
+class WorkerStore(RunStore, JobStore, MemberStore, Protocol):
     """What a worker needs of the store."""
 
 
@@ -102,6 +103,7 @@ class Worker:
         )
         self._holding = Holding()
         self._preparer = Preparer(definitions)
+        self._elsewhere = Elsewhere(store, clock, chance)
         self._rates = Rates()
         self._starting: set[RunId] = set()
         self._hinted: set[str] = set()
@@ -273,6 +275,7 @@ class Worker:
         if not claims:
             return
         prepared = await self._preparer.prepare(claims)
+        elsewhere = frozenset() if all(map(self._flights.knows, prepared)) else await self._elsewhere.tasks()
         checkpoints = await self._checkpoints(claims, prepared)
         now_ms = self._membership.time.now_ms()
         keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
@@ -286,6 +289,9 @@ class Worker:
         unsendable: dict[RunId, str] = {}
         put_off: list[Postponed] = []
         for claim, work in zip(claims, prepared, strict=True):
+            if isinstance(work, PreparedTask) and work.task in elsewhere and not self._flights.knows(work):
+                put_off.append(self._elsewhere.put_off(claim, now_ms=now_ms))
+                continue
             postponed = self._flights.admit(claim, work, now_s=now_s, now_ms=now_ms)
             if postponed is not None:
                 put_off.append(postponed)

@@ -12,9 +12,8 @@ import msgspec
 
 from dueline.domain import limits
 from dueline.domain.durations import format_duration
-from dueline.domain.run import Outcome, OutcomeKind
+from dueline.domain.run import Outcome, OutcomeKind, no_such_task
 from dueline.tasks.app import App
-from dueline.tasks.attempts import unknown_task
 from dueline.tasks.context import Checkpoint, Heartbeat, Progress, Report, RunInfo
 from dueline.worker.executors.lanes import Lane, LoopLane, TaskCall, ThreadLane, Work
 from dueline.worker.executors.processes import ProcessLane
@@ -88,7 +87,7 @@ class TaskExecutor:
             if self._closed:
                 self._reply(call, _closed_outcome(), closed=True)
             elif task is None:
-                self._reply(call, unknown_task(self._app, call.task))
+                self._reply(call, no_such_task(call.task, self._app.tasks))
             else:
                 work = Work(call, task)
                 self._works.add(work)
@@ -106,6 +105,9 @@ class TaskExecutor:
         if all(task.is_async for task in self._app.tasks.values()):
             return None
         return max(self._places - sum(not work.task.is_async for work in self._works), 0)
+
+    def has(self, task: str) -> bool:
+        return task in self._app.tasks
 
     def limit_of(self, task: str) -> int | None:
         """How many calls of a task there may be at a time, if its app says so."""
