@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import cast
 
 import pytest
@@ -12,6 +13,8 @@ from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
 from dueline.domain.run import Attempt, Outcome, OutcomeKind
 from dueline.domain.states import RunState
+from dueline.engine.execution.outcomes import End
+from dueline.engine.execution.writing import letters_of, write_ends
 from dueline.store.protocol import RunStore
 from dueline.store.shapes import Finish, Retry
 from dueline.worker.reports import Reports
@@ -53,7 +56,12 @@ class Desk:
         self.store = FakeStore()
         self.written: list[int] = []
         self.before: list[set[RunId]] = []
-        self.reports = Reports(cast(RunStore, self.store), written=self.written.append, before=self._before)
+        self.reports: Reports[End] = Reports(
+            write=partial(write_ends, cast(RunStore, self.store)),
+            letters=letters_of,
+            written=self.written.append,
+            before=self._before,
+        )
 
     async def _before(self, run_ids: Collection[RunId]) -> None:
         self.before.append(set(run_ids))

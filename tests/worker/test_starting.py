@@ -15,7 +15,7 @@ from dueline.domain.states import HeldReason, RunKind, RunState
 from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.runtime.clock import ManualClock, StoreTime
-from dueline.store.shapes import Claim, Finish, Postponed, Retry
+from dueline.store.shapes import Claim, Finish, Postponed, Retry, Saved
 from dueline.testing.calls import Answer, Call, RecordingExecutor
 from dueline.testing.world import VirtualChance
 from dueline.worker.worker import Worker, WorkerOptions, WorkerStore
@@ -36,6 +36,9 @@ class FakeStore:
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
         self.retried += retries
         return {end.run_id for end in retries}
+
+    async def save(self, saved: Sequence[Saved]) -> set[RunId]:
+        raise AssertionError(f"HTTP calls tell nothing while they are under way: {saved}")
 
     async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
         self.postponed += postponed

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from dueline.domain import limits
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.domain.leases import LeaseTrust
 from dueline.runtime.clock import Clock, StoreTime
-from dueline.store.fleet import NewNode
-from dueline.store.protocol import MemberStore
+from dueline.store.fleet import Beat, NewNode
+
+
+class Beats(Protocol):
+    """What keeps a process among the living; see `MemberStore`."""
+
+    async def register(self, node: NewNode, *, lease_s: float) -> None: ...
+
+    async def beat(self, boot_id: BootId, *, lease_s: float, busy: int, rates: Mapping[str, float]) -> Beat: ...
+
+    async def drain(self, boot_id: BootId) -> None: ...
+
+    async def leave(self, boot_id: BootId) -> None: ...
 
 
 class Membership:
     """Holds as long as the heartbeat succeeds. Whoever acts in this process's name asks `trusted` first."""
 
-    def __init__(self, store: MemberStore, clock: Clock, node: NewNode, *, lease_s: float = limits.LEASE_S) -> None:
+    def __init__(self, store: Beats, clock: Clock, node: NewNode, *, lease_s: float = limits.LEASE_S) -> None:
         self._store = store
         self._clock = clock
         self._node = node

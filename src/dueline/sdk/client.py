@@ -47,6 +47,17 @@ class Client:
     def close(self) -> None:
         self._connection.close()
 
+    def interrupt(self) -> None:
+        """Break off the call that another thread waits for: it ends as Unreachable."""
+        self._connection.interrupt()
+
+    def post(self, path: str, body: Any) -> Json:
+        """Any call that has no method of its own here; `path` begins with /v1/."""
+        return self._json("POST", path, body)
+
+    def delete(self, path: str) -> None:
+        self._send("DELETE", path)
+
     def create_job(self, job: Mapping[str, Any]) -> Json:
         return self._json("POST", "/v1/jobs", job)
 

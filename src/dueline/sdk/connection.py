@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import select
+import socket
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -41,6 +43,13 @@ class Connection:
 
     def close(self) -> None:
         self._connection.close()
+
+    def interrupt(self) -> None:
+        """Let a request that another thread waits for end at once."""
+        sock = self._connection.sock
+        if sock is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
     def _hung_up(self) -> bool:
         """Whether the server has closed the connection since the last answer: nothing else may be waiting to be read there."""

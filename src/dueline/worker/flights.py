@@ -11,7 +11,7 @@ import msgspec
 
 from dueline.domain import limits
 from dueline.domain.circuits import DEFAULT_POLICY, CircuitPolicy
-from dueline.domain.ids import RunId
+from dueline.domain.ids import RunId, job_text, run_text
 from dueline.domain.run import Outcome, OutcomeKind
 from dueline.domain.states import HeldReason
 from dueline.engine.execution.calls import PreparedCall
@@ -20,7 +20,7 @@ from dueline.engine.execution.outcomes import read_reply
 from dueline.engine.execution.preparing import Prepared, PreparedTask
 from dueline.runtime.chance import Chance
 from dueline.store.shapes import Claim, Postponed
-from dueline.tasks.context import Report
+from dueline.tasks.context import Report, RunInfo
 from dueline.worker.admission import Admission
 from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.executors.lanes import TaskCall
@@ -215,3 +215,17 @@ class Flights:
             self._tasks[prepared.task] -= 1
         outcome = outcome or Outcome(kind=OutcomeKind.LOST)
         return Ended(claim, prepared, outcome, started_s, finished_s, self._cancels.pop(run_id, None))
+
+
+def task_call(claim: Claim, work: PreparedTask, checkpoint: bytes | None, *, timeout_ms: int) -> TaskCall:
+    """The call of one attempt of a task."""
+    info = RunInfo(
+        run_id=run_text(claim.run_id),
+        job_id=None if claim.job_id is None else job_text(claim.job_id),
+        attempt=claim.attempt,
+        token=claim.token,
+        scheduled_ms=claim.scheduled_ms,
+        tenant=claim.tenant,
+        checkpoint=checkpoint,
+    )
+    return TaskCall(claim.run_id, work.task, work.arguments, timeout_ms, info)

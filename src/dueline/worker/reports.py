@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection
+from typing import Generic, Protocol, TypeVar
 
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
-from dueline.engine.execution.outcomes import End
-from dueline.engine.execution.writing import write_ends
 from dueline.runtime.log import get_log
 from dueline.runtime.wakeup import Wakeup
-from dueline.store.protocol import RunStore
 
 log = get_log(__name__)
 
@@ -22,21 +20,31 @@ _RESULT_LETTERS_PER_BATCH = 4 * 1024 * 1024
 """Results are bounded one by one; this bounds a statement full of large ones."""
 
 
-class Reports:
+class _End(Protocol):
+    @property
+    def run_id(self) -> RunId: ...
+
+
+E = TypeVar("E", bound=_End)
+
+
+class Reports(Generic[E]):
     """A result that could not be written is offered again with its token, however long the store is away."""
 
     def __init__(
         self,
-        store: RunStore,
         *,
+        write: Callable[[list[E]], Awaitable[set[RunId]]],
+        letters: Callable[[E], int],
         written: Callable[[int], None],
         before: Callable[[Collection[RunId]], Awaitable[None]],
     ) -> None:
-        """`before` is done before the ends of some runs are written."""
-        self._store = store
+        """`write` answers whose tokens matched, `letters` is how long a result is, `before` is done before ends are written."""
+        self._write = write
+        self._letters = letters
         self._written = written
         self._before = before
-        self._waiting: deque[End] = deque()
+        self._waiting: deque[E] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._in_doubt: frozenset[RunId] = frozenset()
         self.wakeup = Wakeup()
@@ -48,7 +56,7 @@ class Reports:
     def run_ids(self) -> set[RunId]:
         return {end.run_id for end in self._waiting}
 
-    def add(self, ends: list[End]) -> None:
+    def add(self, ends: list[E]) -> None:
         self._waiting.extend(ends)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(limits.OUTCOME_GROUP_S, self._ring)
@@ -61,7 +69,7 @@ class Reports:
         offered = frozenset(end.run_id for end in batch)
         try:
             await self._before(offered)
-            accepted = await write_ends(self._store, batch)
+            accepted = await self._write(batch)
         except StoreUnavailable:
             # The batch may have been written all the same; then its second offer finds nothing to match, rightly.
             self._in_doubt |= offered
@@ -76,11 +84,11 @@ class Reports:
         self._written(len(batch))
         return 0.0 if self._waiting else _IDLE_S
 
-    def _next_batch(self) -> list[End]:
-        batch: list[End] = []
+    def _next_batch(self) -> list[E]:
+        batch: list[E] = []
         size_letters = 0
         for end in self._waiting:
-            size_letters += len(end.attempt.outcome.result or "")
+            size_letters += self._letters(end)
             if batch and (len(batch) == limits.FINISH_BATCH or size_letters > _RESULT_LETTERS_PER_BATCH):
                 break
             batch.append(end)

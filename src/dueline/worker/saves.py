@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 
 import msgspec
 
@@ -10,7 +10,6 @@ from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
 from dueline.runtime.wakeup import Wakeup
-from dueline.store.protocol import RunStore
 from dueline.store.shapes import Saved
 from dueline.tasks.context import Checkpoint, Progress, Report
 
@@ -21,8 +20,8 @@ _BATCH = 200
 class Saves:
     """A task that tells much costs the store a few writes a second. What was told before an attempt ended is written before its end is."""
 
-    def __init__(self, store: RunStore, *, monotonic: Callable[[], float]) -> None:
-        self._store = store
+    def __init__(self, save: Callable[[list[Saved]], Awaitable[set[RunId]]], *, monotonic: Callable[[], float]) -> None:
+        self._save = save
         self._monotonic = monotonic
         self._waiting: dict[RunId, Saved] = {}
         self._next_s = 0.0
@@ -63,7 +62,7 @@ class Saves:
         for saved in batch:
             del self._waiting[saved.run_id]
         try:
-            await self._store.save(batch)
+            await self._save(batch)
         except StoreUnavailable:
             # What was told meanwhile is later, and stays.
             self._waiting = {saved.run_id: saved for saved in batch} | self._waiting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.circuits import DEFAULT_POLICY, CircuitPolicy
 from dueline.domain.errors import StoreUnavailable
-from dueline.domain.ids import RunId, job_text, run_text
+from dueline.domain.ids import RunId
 from dueline.domain.lanes import PLAIN, TASK, is_task, serves
 from dueline.domain.rates import Rates
 from dueline.domain.retry import GONE
@@ -21,10 +22,11 @@ from dueline.engine.execution.deadlines import time_left_ms
 from dueline.engine.execution.elsewhere import Elsewhere
 from dueline.engine.execution.exchange import HttpCall
 from dueline.engine.execution.gone import GoneTargets
-from dueline.engine.execution.outcomes import conclude
+from dueline.engine.execution.outcomes import End, conclude
 from dueline.engine.execution.overlaps import settle_overlaps
 from dueline.engine.execution.preparing import Prepared, PreparedTask, Preparer
 from dueline.engine.execution.secrets import KeysOf, unsigned
+from dueline.engine.execution.writing import letters_of, write_ends
 from dueline.engine.membership import Membership
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
@@ -32,14 +34,15 @@ from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
 from dueline.store.protocol import JobStore, MemberStore, RunStore
 from dueline.store.shapes import Claim, Postponed
-from dueline.tasks.context import Report, RunInfo
+from dueline.tasks.context import Report
 from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.executors.lanes import TaskCall
-from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor
+from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor, task_call
 from dueline.worker.holding import Holding
 from dueline.worker.offers import Offers
 from dueline.worker.reports import Reports
 from dueline.worker.saves import Saves
+from dueline.worker.settling import settle
 
 log = get_log(__name__)
 
@@ -116,8 +119,13 @@ class Worker:
         self._look_at_s = 0.0
         self._unsure = False
         self._gone = GoneTargets(store)
-        self._saves = Saves(store, monotonic=clock.monotonic_s)
-        self._reports = Reports(store, written=self._slots_freed, before=self._saves.flush)
+        self._saves = Saves(store.save, monotonic=clock.monotonic_s)
+        self._reports: Reports[End] = Reports(
+            write=partial(write_ends, store),
+            letters=letters_of,
+            written=self._slots_freed,
+            before=self._saves.flush,
+        )
         self._claim_loop = Loop("claims", self.claim_step)
         self._hold_loop = Loop("holding", self.hold_step)
         self._cancel_loop = Loop("cancels", self.cancel_step)
@@ -296,7 +304,8 @@ class Worker:
             if postponed is not None:
                 put_off.append(postponed)
             elif isinstance(work, PreparedTask):
-                tasks.append(_task_call(claim, work, checkpoints.get(claim.run_id), now_ms=now_ms))
+                timeout_ms = time_left_ms(work.execution, claim, now_ms=now_ms)
+                tasks.append(task_call(claim, work, checkpoints.get(claim.run_id), timeout_ms=timeout_ms))
             else:
                 try:
                     calls.append(make_call(work, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ())))
@@ -355,35 +364,9 @@ class Worker:
         self._unsure = False
 
     async def _settle(self, forced: asyncio.Event, *, wait_s: float) -> None:
-        """Wait until nothing is under way and everything is written, for a bounded time."""
-        forcing = asyncio.create_task(forced.wait())
-        try:
-            async with asyncio.timeout(wait_s):
-                while (self._flights or self._reports) and not forcing.done():
-                    self._idle.clear()
-                    waiting = asyncio.create_task(self._idle.wait())
-                    await asyncio.wait([forcing, waiting], return_when=asyncio.FIRST_COMPLETED)
-                    waiting.cancel()
-        except TimeoutError:
-            log.warning("drain ran out of time", in_flight=len(self._flights))
-        finally:
-            forcing.cancel()
+        await settle(lambda: len(self._flights), lambda: len(self._reports), self._idle, forced, wait_s=wait_s)
 
     def _slots_freed(self, _count: int) -> None:
         self._idle.set()
         if any(self._pays(self._room(lane), lane) for lane in self._full):
             self._claim_loop.wakeup.wake()
-
-
-def _task_call(claim: Claim, work: PreparedTask, checkpoint: bytes | None, *, now_ms: int) -> TaskCall:
-    info = RunInfo(
-        run_id=run_text(claim.run_id),
-        job_id=None if claim.job_id is None else job_text(claim.job_id),
-        attempt=claim.attempt,
-        token=claim.token,
-        scheduled_ms=claim.scheduled_ms,
-        tenant=claim.tenant,
-        checkpoint=checkpoint,
-    )
-    timeout_ms = time_left_ms(work.execution, claim, now_ms=now_ms)
-    return TaskCall(claim.run_id, work.task, work.arguments, timeout_ms, info)

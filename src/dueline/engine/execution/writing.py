@@ -18,3 +18,8 @@ async def write_ends(store: RunStore, ends: Collection[End]) -> set[RunId]:
     accepted = await store.finish(finishes) if finishes else set()
     accepted |= await store.retry(retries) if retries else set()
     return accepted | (await store.reclaim(reclaims) if reclaims else set())
+
+
+def letters_of(end: End) -> int:
+    """How long its result is."""
+    return len(end.attempt.outcome.result or "")
