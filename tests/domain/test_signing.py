@@ -9,7 +9,7 @@ from standardwebhooks.webhooks import Webhook
 
 from dueline.domain import limits
 from dueline.domain.errors import Invalid
-from dueline.domain.signing import is_previous_used, new_secret, read_secret, sign
+from dueline.domain.signing import is_previous_used, is_signed, new_secret, read_secret, sign
 
 keys = st.binary(min_size=limits.SECRET_BYTES_MIN, max_size=limits.SECRET_BYTES_MAX)
 
@@ -60,3 +60,14 @@ def test_a_bad_secret_is_refused(secret: str) -> None:
 def test_the_previous_secret_is_used_for_a_day() -> None:
     assert is_previous_used(1_000, now_ms=1_000 + limits.SECRET_OVERLAP_MS - 1)
     assert not is_previous_used(1_000, now_ms=1_000 + limits.SECRET_OVERLAP_MS)
+
+
+@given(keys, keys, st.binary())
+def test_one_signature_by_one_of_the_keys_is_enough(one: bytes, other: bytes, body: bytes) -> None:
+    both = sign([one, other], message_id="m", timestamp_s=1, body=body)
+    assert is_signed([other], message_id="m", timestamp_s=1, body=body, signature=both)
+    assert is_signed([b"x" * 24, one], message_id="m", timestamp_s=1, body=body, signature=f"v1a,abc {both}")
+    assert not is_signed([b"x" * 65], message_id="m", timestamp_s=1, body=body, signature=both)
+    assert not is_signed([one, other], message_id="m", timestamp_s=2, body=body, signature=both)
+    assert not is_signed([], message_id="m", timestamp_s=1, body=body, signature=both)
+    assert not is_signed([one], message_id="m", timestamp_s=1, body=body, signature="")
