@@ -21,6 +21,7 @@ EVERYTHING = frozenset(
         "worker",
         "api",
         "sdk",
+        "inbox",
         "testing",
         "console",
         "cli",
@@ -42,6 +43,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         {"domain", "wire", "store.fleet", "store.protocol", "store.shapes", "runtime", "engine", "config"}
     ),
     "sdk": frozenset({"domain", "wire"}),
+    "inbox": frozenset({"domain", "runtime.clock"}),
     "testing": EVERYTHING - {"cli", "console"},
     "console": EVERYTHING,
     "cli": EVERYTHING,

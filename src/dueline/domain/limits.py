@@ -145,6 +145,8 @@ RESPONSE_HEADER_LETTERS_MAX = 2_048
 ERROR_LETTERS_MAX = 2_000
 SECRET_OVERLAP_MS = 24 * 3_600_000
 """How long calls are signed with the previous secret too: a day to bring the new one to every receiver."""
+SIGNATURE_TOLERANCE_S = 300
+"""How far the time of a signature may lie from a receiver's clock, as Standard Webhooks proposes it."""
 SECRETS_FRESH_S = 5.0
 """How old a signing secret in a worker's memory may be: a rotation is everywhere within this time."""
 SECRETS_KEPT = 10_000
@@ -193,6 +195,8 @@ CLAIM_BATCH = 500
 FINISH_BATCH = 1_000
 RECLAIM_BATCH = 500
 PROMOTE_BATCH = 1_000
+FORGET_BATCH = 1_000
+"""Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000
 """How long before its due time a run may be written and claimed; it is held until its millisecond."""
 
