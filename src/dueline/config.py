@@ -115,6 +115,14 @@ def is_loopback(host: str) -> bool:
     return host == "localhost" or ip_address(host).is_loopback
 
 
+def checked_url(text: str) -> str:
+    """The address of a server, as `--server` gives it, or Invalid."""
+    try:
+        return _url(text)
+    except ValueError as error:
+        raise Invalid(("server", str(error))) from None
+
+
 def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
     return {
         "host": "127.0.0.1",

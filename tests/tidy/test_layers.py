@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "config": frozenset({"domain"}),
     "engine": frozenset({"domain", "store", "runtime", "config"}),
     "tasks": frozenset({"domain", "wire", "sdk", "config", "runtime.clock"}),
-    "worker": frozenset({"domain", "wire", "store", "runtime", "engine", "config", "tasks"}),
+    "worker": frozenset({"domain", "wire", "store", "runtime", "engine", "config", "tasks", "sdk"}),
     "api": frozenset(
         {"domain", "wire", "store.fleet", "store.protocol", "store.shapes", "runtime", "engine", "config"}
     ),

@@ -109,7 +109,7 @@ async def heartbeat(surface: Surface, request: Request) -> Response:
 async def lease(surface: Surface, request: Request) -> Response:
     asked = await optional_body(request, LeaseInput)
     problems = Problems()
-    check_count(asked.limit, "limit", problems, least=1, most=limits.CLAIM_BATCH)
+    check_count(asked.limit, "limit", problems, least=0, most=limits.CLAIM_BATCH)
     wait_ms = read_duration(asked.wait, "wait", problems, least_ms=0, most_ms=_WAIT_MS_MAX)
     holding = None
     if asked.holding is not None:

@@ -37,10 +37,11 @@ from dueline.runtime.signals import Stop
 from dueline.store.fleet import NewNode, Role
 from dueline.store.opening import is_embedded, make_store
 from dueline.store.protocol import Store
+from dueline.tasks.app import App
 from dueline.tasks.loading import load_app
 from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.executors.tasks import TaskExecutor
-from dueline.worker.flights import MakeCrew
+from dueline.worker.flights import MakeCrew, MakeExecutor
 from dueline.worker.offers import Offers
 from dueline.worker.worker import Worker, WorkerOptions
 
@@ -134,14 +135,10 @@ class Process:
             pid=os.getpid(),
             version=__version__,
             queues=self._settings.queues if works else (),
-            labels=self._labels if works else (),
+            labels=labels_of(self._settings, self._app) if works else (),
             tasks=() if self._app is None else tuple(sorted(self._app.tasks)),
             slots=self._settings.slots if works else 0,
         )
-
-    @property
-    def _labels(self) -> tuple[str, ...]:
-        return self._settings.labels if self._app is None else tuple(sorted({*self._settings.labels, TASK}))
 
     def _make_crew(self) -> MakeCrew | None:
         if self._app is None:
@@ -152,16 +149,9 @@ class Process:
         if self._role is Role.SCHEDULER:
             return []
         settings = self._settings
-        options = WorkerOptions(
-            queues=settings.queues,
-            labels=self._labels,
-            slots=settings.slots,
-            drain_s=settings.drain_s,
-            host_share=settings.host_share,
-        )
-        policy = target_policy(settings, self._role)
+        options = worker_options(settings, self._app)
         keys_of = Secrets(store, self._clock).keys_of
-        make_executor = partial(HttpExecutor, judge_address=partial(judge, policy=policy))
+        make_executor = executor_of(target_policy(settings, self._role))
 
         def make_worker(membership: Membership, definitions: Definitions) -> Worker:
             return Worker(
@@ -173,11 +163,37 @@ class Process:
                 options,
                 keys_of=keys_of,
                 make_executor=make_executor,
-                make_crew=self._make_crew(),
+                make_crew=crew_of(self._app, settings),
                 offers=None if self._app is None else Offers(store, self._app),
             )
 
         return [make_worker]
+
+
+def labels_of(settings: Settings, app: App | None) -> tuple[str, ...]:
+    return settings.labels if app is None else tuple(sorted({*settings.labels, TASK}))
+
+
+def worker_options(settings: Settings, app: App | None) -> WorkerOptions:
+    return WorkerOptions(
+        queues=settings.queues,
+        labels=labels_of(settings, app),
+        slots=settings.slots,
+        drain_s=settings.drain_s,
+        host_share=settings.host_share,
+    )
+
+
+def crew_of(app: App | None, settings: Settings) -> MakeCrew | None:
+    """What carries out the tasks of an app."""
+    if app is None:
+        return None
+    return partial(TaskExecutor, app=app, threads=settings.threads, processes=settings.processes)
+
+
+def executor_of(policy: AddressPolicy) -> MakeExecutor:
+    """What makes HTTP calls, to the addresses that it may."""
+    return partial(HttpExecutor, judge_address=partial(judge, policy=policy))
 
 
 def target_policy(settings: Settings, role: Role | None) -> AddressPolicy:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dueline.config import Settings, load_settings
+from dueline.config import Settings, checked_url, load_settings
 from dueline.domain.errors import Invalid
 from dueline.runtime.log import set_up_log
 from dueline.store.fleet import Role
@@ -28,7 +28,8 @@ Threads = Annotated[int | None, typer.Option(help="Plain functions that run at a
 Processes = Annotated[
     int | None, typer.Option(help="Run plain functions in so many processes instead of threads [DUELINE_PROCESSES]")
 ]
-
+Server = Annotated[str | None, typer.Option(help="Work through the API of this server, without a database connection")]
+Key = Annotated[str | None, typer.Option(help="The API key for --server [DUELINE_API_KEY]")]
 
 _SWITCH_S = 0.0005
 _PRIVATE_ALLOWED = "Its runs may call this machine and private networks, as private_targets = allow says."
@@ -83,12 +84,21 @@ def worker(
     app: App = None,
     threads: Threads = None,
     processes: Processes = None,
+    server: Server = None,
+    key: Key = None,
 ) -> None:
-    """Run a worker alone: it executes runs. Any number may run on one PostgreSQL.
+    """Run a worker alone: it executes runs. Any number may run on one PostgreSQL, or through one server.
 
     Example: dueline worker --app shop.tasks:app --queues mail,reports --slots 100 --processes 4
     """
-    settings = _settings(db=db, queues=queues, slots=slots, app=app, threads=threads, processes=processes)
+    settings = _settings(db=db, queues=queues, slots=slots, app=app, threads=threads, processes=processes, api_key=key)
+    if server is not None:
+        if db is not None:
+            raise Invalid(("server", "a worker has a server or a db, not both"))
+        _run_remote(settings, server)
+        return
+    if key is not None:
+        raise Invalid(("key", "goes with --server"))
     _run(settings, api=False, role=Role.WORKER)
 
 
@@ -121,3 +131,14 @@ def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
     # The embedded store works in threads of its own; a busy loop must not keep the interpreter from them for its usual 5 ms.
     sys.setswitchinterval(_SWITCH_S)
     uvloop.run(Process(settings, api=api, role=role, started=started).run())
+
+
+def _run_remote(settings: Settings, url: str) -> None:
+    import uvloop
+
+    from dueline.cli.remote import RemoteProcess
+
+    set_up_log(level=settings.log_level, form=settings.log_form)
+    process = RemoteProcess(settings, checked_url(url))
+    typer.echo(f"Dueline's worker is running, for {url}. Stop it with Ctrl-C.")
+    uvloop.run(process.run())

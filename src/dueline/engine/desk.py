@@ -135,11 +135,14 @@ class Desk:
         """Due runs for a worker, waiting a while for the first of them. A worker that drains gets none. Raises LeaseLost.
 
         `holding` are all runs that it knows to hold: what the store says to be its besides them was lost on its way, and goes back.
+        A limit of 0 asks for that alone.
         `left` tells whether it is still there to take them.
         """
         node = await self._node(boot_id)
         if holding is not None:
             await self._give_back_unknown(boot_id, holding)
+        if limit < 1:
+            return []
         until_s = self._clock.monotonic_s() + wait_s
         hint = asyncio.Event()
         self._listen()

@@ -12,12 +12,17 @@ from dueline.wire.reading import encode
 class Offers:
     def __init__(self, store: JobTypeStore, app: App) -> None:
         self._store = store
-        self._types = [_job_type(app, name) for name in sorted(app.tasks)]
+        self._types = job_types(app)
 
     async def step(self) -> float:
         """Say what there is, again and again: what nobody says is forgotten in time."""
         await self._store.publish_job_types(self._types, keep_ms=limits.JOB_TYPES_KEPT_MS)
         return limits.JOB_TYPES_TOLD_S
+
+
+def job_types(app: App) -> list[JobType]:
+    """Its tasks, by name."""
+    return [_job_type(app, name) for name in sorted(app.tasks)]
 
 
 def _job_type(app: App, name: str) -> JobType:

@@ -81,6 +81,26 @@ def prepare_call(execution: Execution, *, awaited: bool = False, job_name: str =
     )
 
 
+def prepare_request(execution: Execution) -> PreparedCall:
+    """A call that was made elsewhere, values and signature included: it is sent as it stands."""
+    target = execution.target
+    assert isinstance(target, HttpTarget)
+    return PreparedCall(
+        execution,
+        target.method,
+        target.url,
+        tuple(f"{name}: {value}" for name, value in target.headers.items()),
+        target.body_bytes,
+        False,
+        authority(target.url),
+        target.expected_status or SUCCESSES,
+        False,
+        _options(target),
+        None,
+        "",
+    )
+
+
 def make_call(prepared: PreparedCall, claim: Claim, *, now_ms: int, keys: Sequence[bytes] = ()) -> HttpCall:
     """The call of one attempt, signed with `keys` if there are any. Raises Unsendable.
 
