@@ -135,6 +135,7 @@ class RemoteWorker:
             before=self._saves.flush,
         )
         self._unsure = False
+        self._draining = False
         self._idle = asyncio.Event()
         self._lease_loop = Loop("leases", self.lease_step)
         self._loops = [
@@ -182,7 +183,12 @@ class RemoteWorker:
         held = self._flights.run_ids() | self._reports.run_ids()
         unsure, self._unsure = self._unsure, True
         # Until all is done, an answer may be on its way with runs that nobody knows of.
-        told = await self._client.lease(limit=room, holding=held if unsure else None)
+        try:
+            told = await self._client.lease(limit=room, holding=held if unsure else None)
+        except StoreUnavailable:
+            if self._draining:
+                return 0.0
+            raise
         self._unsure = not await self._start(told)
         return 0.0
 
@@ -230,6 +236,7 @@ class RemoteWorker:
 
     async def _drain(self, forced: asyncio.Event) -> None:
         """Ask for nothing more, give back what came meanwhile, wait for what is under way, write what is left to write."""
+        self._draining = True
         self._lease_loop.stop()
         self._client.interrupt()
         await self._lease_loop.ended.wait()
