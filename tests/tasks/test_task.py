@@ -135,7 +135,7 @@ def test_schedule_creates_a_job(app: App, server: Server) -> None:
     task = app.task(name="send", queue="mail", retry={"max_attempts": 2, "base": timedelta(minutes=1)}, concurrency=3)(
         send
     )
-    own = {"queue": "mail", "timeout": "30s", "retry": {"max_attempts": 2, "base": "PT1M"}, "concurrency": 3}
+    own = {"queue": "mail", "timeout": "30s", "retry": {"max_attempts": 2, "base": "PT1M"}}
     monday = {"target": target("send", day="monday"), **own}
     job = task.schedule(cron="0 9 * * 1", timezone="Europe/Berlin", name="weekly", args={"day": "monday"})
     assert job == {"id": "id_1"}

@@ -65,8 +65,9 @@ class App:
         timeout: str | timedelta = "30s",
         concurrency: int | None = None,
     ) -> Any:
-        """Make a function a task, as `@app.task` or `@app.task(…)`. Its name is `module.function` unless another is given; `retry`,
-        `timeout` and `concurrency` are as jobs have them, and go with every job and run of the task.
+        """Make a function a task, as `@app.task` or `@app.task(…)`. Its name is `module.function` unless another is given; `retry`
+        and `timeout` are as jobs have them, and go with every job and run of the task; `concurrency` is how many of its runs one worker
+        carries out at a time.
 
         Raises Invalid when the function cannot be a task, and when the name is taken.
         """

@@ -40,8 +40,8 @@ class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int | None = None
 
     def fields(self) -> dict[str, Any]:
-        """As jobs and runs have them in the API."""
-        fields = {"queue": self.queue, "timeout": self.timeout, "retry": self.retry, "concurrency": self.concurrency}
+        """As jobs and runs have them in the API. How many may be under way at a time is for the workers to know."""
+        fields = {"queue": self.queue, "timeout": self.timeout, "retry": self.retry}
         return {name: value for name, value in fields.items() if value is not None}
 
 
