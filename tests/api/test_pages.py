@@ -106,3 +106,5 @@ def test_filters_of_jobs(own_api: ServedApi) -> None:
     assert found("name_prefix=%25_") == [active]
     assert found("name_prefix=_") == []
     assert found("state=active&queue=a") == []
+    task = own_api.create(target={"task": "add"})["id"]
+    assert found("target_type=task") == [task]

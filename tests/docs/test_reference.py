@@ -34,7 +34,7 @@ from dueline.wire.recoveries import JobRecoveryView, RecoveryInput, RecoveryView
 from dueline.wire.runs import AdhocInput, AttemptView, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
-from dueline.wire.targets import HttpTargetForm, TlsForm
+from dueline.wire.targets import HttpTargetForm, TaskTargetForm, TlsForm
 from dueline.wire.workers import WorkerView
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -44,7 +44,7 @@ SETTINGS = (REFERENCE / "settings.md").read_text()
 
 ROOT_OPTIONS = {"--version", "--install-completion", "--show-completion"}
 FORMS = [
-    *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm, TlsForm),
+    *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm, TaskTargetForm, TlsForm),
     *(AdhocInput, RunView, AttemptView, OccurrenceView, MoveInput, BackfillInput, BackfillView, BackfillItem),
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),

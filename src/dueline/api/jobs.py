@@ -35,6 +35,7 @@ LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "limit", "c
 
 class TargetType(StrEnum):
     HTTP = "http"
+    TASK = "task"
 
 
 async def create(surface: Surface, request: Request) -> Response:

@@ -39,7 +39,7 @@ def list_(
     state: Annotated[str | None, typer.Option(help="active, paused, finished or cancelled.")] = None,
     queue: Annotated[str | None, typer.Option(help="Jobs of a queue.")] = None,
     tag: Annotated[str | None, typer.Option(help="Jobs with a tag.")] = None,
-    target_type: Annotated[str | None, typer.Option(help="Jobs with a type of target: http.")] = None,
+    target_type: Annotated[str | None, typer.Option(help="Jobs with a type of target: http or task.")] = None,
     name_prefix: Annotated[str | None, typer.Option(help="Jobs whose names begin so.")] = None,
     limit: options.Limit = None,
     cursor: options.Cursor = None,
