@@ -26,6 +26,7 @@ from dueline.wire.deadletters import (
 )
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
 from dueline.wire.jobs import JobInput, JobView
+from dueline.wire.jobtypes import JobTypeView
 from dueline.wire.occurrences import MoveInput, OccurrenceView
 from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewView
@@ -49,7 +50,7 @@ FORMS = [
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
-    *(QueueView, WorkerView, SecretView, NewSecretView),
+    *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),
 ]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from dueline.sdk import errors
 from dueline.sdk.client import Client
+from dueline.store.fleet import JobType
 from tests.api.conftest import own_api as own_api
 from tests.api.serving import TARGET, ServedApi
 from tests.api.working import a_dead_letter
@@ -52,6 +53,15 @@ def test_dead_letters(client: Client, own_api: ServedApi) -> None:
     assert client.redrive_dead_letter(first, {"key": "once"})["parent_run_id"] == first
     assert client.redrive_dead_letters({"dry_run": True})["matched"] == 2
     assert client.purge_dead_letters({"queue": "failing"}) == 2
+
+
+def test_job_types(client: Client, own_api: ServedApi) -> None:
+    known = JobType(name="a/b", queue="q", parameters='{"type": "object"}')
+    own_api.on_store(lambda store: store.publish_job_types([known], keep_ms=60_000))
+    assert client.job_types() == [client.job_type("a/b")]
+    assert client.job_type("a/b")["parameters"] == {"type": "object"}
+    with pytest.raises(errors.NotFound):
+        client.job_type("c")
 
 
 def test_queues(client: Client) -> None:

@@ -19,6 +19,7 @@ from dueline.api import (
     forecasts,
     health,
     jobs,
+    jobtypes,
     occurrences,
     queues,
     recoveries,
@@ -42,6 +43,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *queues.ROUTES,
     *workers.ROUTES,
     *desk.ROUTES,
+    *jobtypes.ROUTES,
     *secrets.ROUTES,
     *audits.ROUTES,
     *recoveries.ROUTES,
@@ -55,11 +57,16 @@ def make_app(surface: Surface) -> Starlette:
     for route in ROUTES:
         by_path.setdefault(route.path, {})[route.method] = route
     app = Starlette(
-        routes=[Route(path, Endpoint(surface, methods)) for path, methods in by_path.items()],
+        routes=[Route(_pattern(path, methods), Endpoint(surface, methods)) for path, methods in by_path.items()],
         exception_handlers={404: _no_route},
     )
     app.router.redirect_slashes = False
     return app
+
+
+def _pattern(path: str, methods: Mapping[str, ApiRoute]) -> str:
+    takes_all = any(route.whole_path for route in methods.values())
+    return f"{path.removesuffix('}')}:path}}" if takes_all else path
 
 
 class Endpoint:

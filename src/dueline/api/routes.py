@@ -19,6 +19,7 @@ from dueline.engine.execution.secrets import Secrets
 from dueline.engine.fleet import Fleet
 from dueline.engine.forecasts import Forecasts
 from dueline.engine.insights import Insights
+from dueline.engine.jobtypes import JobTypes
 from dueline.engine.ledgers import Ledgers
 from dueline.engine.operations import Operations
 from dueline.engine.recoveries import Recoveries
@@ -41,6 +42,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     calendars: CalendarDesk
     dead_letters: DeadLetters
     fleet: Fleet
+    job_types: JobTypes
     signing: SigningDesk
     desk: Desk
     ready: Callable[[], Awaitable[None]]
@@ -70,6 +72,7 @@ def make_surface(
         calendars=CalendarDesk(store),
         dead_letters=DeadLetters(store, time),
         fleet=Fleet(store),
+        job_types=JobTypes(store),
         signing=SigningDesk(store, chance),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),
         ready=ready,
@@ -91,3 +94,5 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     response: Any = None
     status: int = 200
     query: tuple[str, ...] = ()
+    whole_path: bool = False
+    """Whether the parameter at the end takes the rest of the path, slashes and all."""

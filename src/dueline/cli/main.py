@@ -17,6 +17,7 @@ from dueline.cli import (
     deadletters,
     forecasts,
     jobs,
+    jobtypes,
     nodes,
     occurrences,
     queues,
@@ -45,6 +46,7 @@ app.add_typer(runs.app, name="run")
 app.add_typer(deadletters.app, name="deadletter")
 app.add_typer(queues.app, name="queue")
 app.add_typer(nodes.app, name="node")
+app.add_typer(jobtypes.app, name="jobtype")
 app.add_typer(secrets.app, name="secret")
 app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")

@@ -194,6 +194,14 @@ class Client:
         """Ask a process to end in order. It hears so with its next heartbeat."""
         return self._json("POST", _path("workers", worker_id, "drain"))
 
+    def job_types(self) -> list[Json]:
+        """The tasks that workers can carry out, by name."""
+        types: list[Json] = self._json("GET", "/v1/job-types")["items"]
+        return types
+
+    def job_type(self, name: str) -> Json:
+        return self._json("GET", _path("job-types", name))
+
     def signing_secret(self) -> Json:
         """Whether there is a secret to sign calls with, and since when; never the secret itself."""
         return self._json("GET", "/v1/signing-secret")

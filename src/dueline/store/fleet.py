@@ -52,6 +52,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     beat_ms: int = 0
     """When it last beat, on the store's clock."""
 
+    @property
+    def takes_runs(self) -> bool:
+        """Whether it is a worker that is there to stay: neither expired nor about to leave."""
+        return self.role is not Role.SCHEDULER and not self.expired and not self.draining
+
 
 class Beat(msgspec.Struct, frozen=True):
     """The answer to a heartbeat: the store's clock, and whether somebody asked the process to drain."""

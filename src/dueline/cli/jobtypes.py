@@ -1,0 +1,86 @@
+"""`dueline jobtype …`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from dueline.cli.connecting import connect
+from dueline.cli.output import Output, OutputOption, print_json, print_record, print_table
+
+app = typer.Typer(help="Job types: the tasks that workers can carry out.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(output: OutputOption = Output.TABLE) -> None:
+    """List the tasks that workers can carry out, by name.
+
+    \b
+    Example:
+      dueline jobtype list
+    """
+    with connect() as client:
+        types = client.job_types()
+    if output is Output.JSON:
+        print_json({"items": types, "next_cursor": None})
+        return
+    print_table(
+        ["NAME", "QUEUE", "WORKERS", "ARGUMENTS", "SEEN", "DESCRIPTION"],
+        [
+            (
+                one["name"],
+                one["queue"],
+                one["workers"],
+                " ".join(_signature(one["parameters"])) or None,
+                one["seen_at"],
+                (one["description"] or "").partition("\n")[0] or None,
+            )
+            for one in types
+        ],
+        uncut=["NAME"],
+    )
+
+
+@app.command("show")
+def show_(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the task.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show one with its arguments: their types, and which of them are required.
+
+    \b
+    Example:
+      dueline jobtype show report
+    """
+    with connect() as client:
+        found = client.job_type(name)
+    if output is Output.JSON:
+        print_json(found)
+        return
+    parameters = found.pop("parameters")
+    print_record(found)
+    typer.echo()
+    required, members = set(parameters.get("required", ())), parameters.get("properties", {})
+    print_table(
+        ["ARGUMENT", "REQUIRED", "TYPE", "DEFAULT"],
+        [
+            (argument, "yes" if argument in required else "no", _type(schema), schema.get("default"))
+            for argument, schema in members.items()
+        ],
+        uncut=["ARGUMENT"],
+    )
+
+
+def _signature(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the arguments; those that may be left out in brackets."""
+    required = set(parameters.get("required", ()))
+    for name in parameters.get("properties", {}):
+        yield name if name in required else f"[{name}]"
+
+
+def _type(schema: Mapping[str, Any]) -> Any:
+    """What a schema says without its default, as short as it goes: `integer`, or the JSON of it."""
+    said = {name: value for name, value in schema.items() if name != "default"}
+    return said["type"] if set(said) == {"type"} else said or "anything"
