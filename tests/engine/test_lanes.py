@@ -11,7 +11,6 @@ from dueline.domain.ids import RunId, job_text
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget, Job
 from dueline.domain.states import JobState, RunState
 from dueline.engine.execution.gone import NOTE
-from dueline.engine.fleet import Fleet
 from dueline.engine.operations import AdhocRun
 from dueline.store.shapes import CancelAnswer
 from tests.support.cluster import Cluster
@@ -58,13 +57,15 @@ async def test_a_worker_with_labels_executes_plain_runs_too(cluster: Cluster, ta
 
 
 async def test_a_paused_queue_gives_nothing_until_it_is_resumed(cluster: Cluster, target: Target) -> None:
-    fleet = Fleet(cluster.store)
+    fleet = cluster.fleet
     await cluster.add()
     await fleet.pause_queue("default", note="target is moving")
     await enqueue(cluster, to(target))
     await cluster.advance(2)
     (queue,) = await fleet.queues()
-    assert (queue.queue, queue.ready, queue.paused, queue.note) == ("default", 1, True, "target is moving")
+    state = queue.state
+    assert (state.queue, state.ready, state.paused, state.note) == ("default", 1, True, "target is moving")
+    assert (queue.oldest_age_ms, queue.workers) == (2_000, 1)
     await fleet.resume_queue("default")
     await cluster.advance(1)
     assert await states(cluster) == [RunState.SUCCEEDED]
@@ -72,7 +73,7 @@ async def test_a_paused_queue_gives_nothing_until_it_is_resumed(cluster: Cluster
 
 async def test_a_run_that_cannot_be_started_in_time_expires(cluster: Cluster, target: Target) -> None:
     await cluster.add()
-    await Fleet(cluster.store).pause_queue("default", note=None)
+    await cluster.fleet.pause_queue("default", note=None)
     await enqueue(cluster, to(target, expires_after_ms=5_000))
     await cluster.advance(4)
     assert await states(cluster) == [RunState.READY]
@@ -85,7 +86,7 @@ async def test_a_run_that_cannot_be_started_in_time_expires(cluster: Cluster, ta
 async def test_a_process_that_is_asked_to_drain_hears_so(cluster: Cluster) -> None:
     node = await cluster.add("leaving")
     assert not node.life.membership.drain_asked.is_set()
-    drained = await Fleet(cluster.store).drain(node.boot_id)
+    drained = await cluster.fleet.drain(node.boot_id)
     assert drained.boot_id == "leaving"
     await cluster.advance(3)
     assert node.life.membership.drain_asked.is_set()

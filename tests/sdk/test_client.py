@@ -68,6 +68,7 @@ def test_queues(client: Client) -> None:
     client.create_run({"target": TARGET, "queue": "q"})
     assert client.pause_queue("q", note="why")["note"] == "why"
     assert [(queue["name"], queue["paused"], queue["ready"]) for queue in client.queues()] == [("q", True, 1)]
+    assert (client.queue("q")["ready"], client.queue("r")["ready"]) == (1, 0)
     assert client.resume_queue("q")["paused"] is False
 
 

@@ -14,6 +14,7 @@ from dueline.domain.job import DEFAULT_TENANT
 from dueline.domain.run import Run
 from dueline.domain.states import LIVE
 from dueline.engine.definitions import Definitions
+from dueline.engine.fleet import Fleet
 from dueline.engine.membership import Membership
 from dueline.engine.node import Life, MakePart
 from dueline.engine.operations import Operations
@@ -125,6 +126,7 @@ class Cluster:
         self.nodes: list[HandNode] = []
         time = StoreTime(self.clock)
         self.operations = Operations(self.store, lambda: self._synchronised(time), self.chance)
+        self.fleet = Fleet(self.store, lambda: self._synchronised(time))
 
     async def add(
         self,

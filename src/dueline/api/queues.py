@@ -10,16 +10,20 @@ from dueline.api.requests import optional_body
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.errors import NotFound
 from dueline.domain.instants import format_instant
-from dueline.store.shapes import QueueState
+from dueline.engine.fleet import QueueLoad
 from dueline.wire.jobs import PauseInput
-from dueline.wire.labels import check_note, check_queue
+from dueline.wire.labels import CONTROL, check_note, check_queue
 from dueline.wire.pages import Page
 from dueline.wire.problems import Problems
 from dueline.wire.queues import QueueView
 
 
 async def list_all(surface: Surface, _request: Request) -> Response:
-    return json_answer(Page([_view(state) for state in await surface.fleet.queues()], None))
+    return json_answer(Page([_view(load) for load in await surface.fleet.queues()], None))
+
+
+async def get(surface: Surface, request: Request) -> Response:
+    return json_answer(_view(await surface.fleet.queue(_name_of(request, noun="queue"))))
 
 
 async def pause(surface: Surface, request: Request) -> Response:
@@ -31,15 +35,21 @@ async def pause(surface: Surface, request: Request) -> Response:
 
 
 async def resume(surface: Surface, request: Request) -> Response:
+    return json_answer(_view(await surface.fleet.resume_queue(_name_of(request, noun="paused queue"))))
+
+
+def _name_of(request: Request, *, noun: str) -> str:
+    """The queue in the path. What cannot be the name of one names none."""
     name: str = request.path_params["name"]
     problems = Problems()
     check_queue(name, problems)
     if problems.found:
-        raise NotFound("paused queue", name[:64])
-    return json_answer(_view(await surface.fleet.resume_queue(name)))
+        raise NotFound(noun, CONTROL.sub("?", name)[:64])
+    return name
 
 
-def _view(state: QueueState) -> QueueView:
+def _view(load: QueueLoad) -> QueueView:
+    state, age_ms, share = load.state, load.oldest_age_ms, load.busy_share
     return QueueView(
         name=state.queue,
         paused=state.paused,
@@ -49,6 +59,12 @@ def _view(state: QueueState) -> QueueView:
         held=state.held,
         waiting=state.waiting,
         oldest_due_at=None if state.oldest_ms is None else format_instant(state.oldest_ms),
+        oldest_age_s=None if age_ms is None else age_ms / 1000,
+        rate=round(load.rate, 2),
+        workers=load.workers,
+        slots=load.slots,
+        busy=load.busy,
+        busy_share=None if share is None else round(share, 4),
     )
 
 
@@ -57,9 +73,10 @@ ROUTES = (
         method="GET",
         path="/v1/queues",
         handler=list_all,
-        summary="List the queues that have live runs or are paused, by name.",
+        summary="List the queues that have live runs, are paused or are named by a worker, by name.",
         response=Page[QueueView],
     ),
+    ApiRoute(method="GET", path="/v1/queues/{name}", handler=get, summary="Get a queue.", response=QueueView),
     ApiRoute(
         method="POST",
         path="/v1/queues/{name}/pause",

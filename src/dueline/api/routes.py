@@ -71,7 +71,7 @@ def make_surface(
         forecasts=Forecasts(store, time),
         calendars=CalendarDesk(store),
         dead_letters=DeadLetters(store, time),
-        fleet=Fleet(store),
+        fleet=Fleet(store, time),
         job_types=JobTypes(store),
         signing=SigningDesk(store, chance),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),

@@ -16,7 +16,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the queue
 
 @app.command("list")
 def list_(output: OutputOption = Output.TABLE) -> None:
-    """List the queues that have live runs or are paused, by name.
+    """List the queues that have live runs, are paused or are named by a worker, by name.
 
     \b
     Example:
@@ -28,17 +28,34 @@ def list_(output: OutputOption = Output.TABLE) -> None:
         print_json({"items": queues, "next_cursor": None})
         return
     print_table(
-        ["NAME", "STATE", "READY", "RUNNING", "HELD", "WAITING", "OLDEST DUE", "NOTE"],
+        ["NAME", "STATE", "READY", "RUNNING", "HELD", "WAITING", "OLDEST", "RATE", "WORKERS", "BUSY", "NOTE"],
         [
             (
                 queue["name"],
                 "paused" if queue["paused"] else "active",
-                *(queue[name] for name in ("ready", "running", "held", "waiting", "oldest_due_at", "note")),
+                *(queue[name] for name in ("ready", "running", "held", "waiting")),
+                None if queue["oldest_age_s"] is None else f"{queue['oldest_age_s']:.1f} s",
+                f"{queue['rate']:.1f}/s",
+                queue["workers"],
+                f"{queue['busy']}/{queue['slots']}",
+                queue["note"],
             )
             for queue in queues
         ],
         uncut=["NAME"],
     )
+
+
+@app.command()
+def get(name: Name, output: OutputOption = Output.TABLE) -> None:
+    """Show a queue with what there is to serve it.
+
+    \b
+    Example:
+      dueline queue get mail
+    """
+    with connect() as client:
+        show(client.queue(name), output)
 
 
 @app.command()

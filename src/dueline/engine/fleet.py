@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
+
+import msgspec
 
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import BootId
+from dueline.runtime.clock import StoreTime
 from dueline.store.fleet import Node
 from dueline.store.protocol import MemberStore, RunStore
 from dueline.store.shapes import QueueState
@@ -15,9 +19,32 @@ class FleetStore(MemberStore, RunStore, Protocol):
     """What the fleet needs of the store."""
 
 
+class QueueLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue, and what there is to serve it: the signals to scale workers by."""
+
+    state: QueueState
+    oldest_age_ms: int | None
+    """How long its oldest ready run has been due."""
+    rate: float
+    """Runs a second that workers took from it lately."""
+    workers: int
+    """Workers that serve it and stay, with all their slots: those that serve other queues too share them."""
+    slots: int
+    busy: int
+
+    @property
+    def busy_share(self) -> float | None:
+        return self.busy / self.slots if self.slots else None
+
+
 class Fleet:
-    def __init__(self, store: FleetStore) -> None:
+    def __init__(self, store: FleetStore, time: Callable[[], StoreTime]) -> None:
         self._store = store
+        self._time = time
+
+    def now_ms(self) -> int:
+        """The store's time, by which beats are late."""
+        return self._time().now_ms()
 
     async def nodes(self) -> list[Node]:
         """All processes, those that started first first."""
@@ -35,22 +62,42 @@ class Fleet:
             raise NotFound("process", boot_id)
         return await self.node(boot_id)
 
-    async def queues(self) -> list[QueueState]:
-        """Every queue that has live runs or is paused, by name."""
-        return sorted(await self._store.queue_states(), key=lambda state: state.queue)
+    async def queues(self) -> list[QueueLoad]:
+        """Every queue that has live runs, is paused, or is named by a worker that stays, by name."""
+        return self.loads(await self._store.queue_states(), await self._store.nodes())
 
-    async def pause_queue(self, queue: str, *, note: str | None) -> QueueState:
+    async def queue(self, queue: str) -> QueueLoad:
+        """One queue. It is there as soon as somebody names it."""
+        states = {state.queue: state for state in await self._store.queue_states()}
+        return self._load(states.get(queue, _empty(queue)), await self._store.nodes())
+
+    async def pause_queue(self, queue: str, *, note: str | None) -> QueueLoad:
         """Pause a queue, which may have no runs yet. One that is paused gets the new note."""
         await self._store.pause_queue(queue, note=note)
-        return await self._queue(queue)
+        return await self.queue(queue)
 
-    async def resume_queue(self, queue: str) -> QueueState:
+    async def resume_queue(self, queue: str) -> QueueLoad:
         if not await self._store.resume_queue(queue):
             raise NotFound("paused queue", queue)
-        return await self._queue(queue)
+        return await self.queue(queue)
 
-    async def _queue(self, queue: str) -> QueueState:
-        for state in await self._store.queue_states():
-            if state.queue == queue:
-                return state
-        return QueueState(queue=queue, ready=0, running=0, held=0, waiting=0, oldest_ms=None, paused=False, note=None)
+    def loads(self, states: Iterable[QueueState], nodes: Sequence[Node]) -> list[QueueLoad]:
+        """Queues with what serves them, by name; those that are only served are empty."""
+        served = {queue for node in nodes if node.takes_runs for queue in node.queues}
+        known = {queue: _empty(queue) for queue in served} | {state.queue: state for state in states}
+        return [self._load(known[queue], nodes) for queue in sorted(known)]
+
+    def _load(self, state: QueueState, nodes: Sequence[Node]) -> QueueLoad:
+        serving = [node for node in nodes if node.takes_runs and state.queue in (node.queues or (state.queue,))]
+        return QueueLoad(
+            state=state,
+            oldest_age_ms=None if state.oldest_ms is None else max(self.now_ms() - state.oldest_ms, 0),
+            rate=sum(node.rates.get(state.queue, 0.0) for node in nodes if not node.expired),
+            workers=len(serving),
+            slots=sum(node.slots for node in serving),
+            busy=sum(node.busy for node in serving),
+        )
+
+
+def _empty(queue: str) -> QueueState:
+    return QueueState(queue=queue, ready=0, running=0, held=0, waiting=0, oldest_ms=None, paused=False, note=None)

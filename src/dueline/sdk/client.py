@@ -172,9 +172,13 @@ class Client:
         return purged
 
     def queues(self) -> list[Json]:
-        """Every queue that has live runs or is paused, by name."""
+        """Every queue that has live runs, is paused or is named by a worker, by name, with what there is to serve it."""
         queues: list[Json] = self._json("GET", "/v1/queues")["items"]
         return queues
+
+    def queue(self, name: str) -> Json:
+        """One queue; an empty one if nobody has named it yet."""
+        return self._json("GET", _path("queues", name))
 
     def pause_queue(self, name: str, *, note: str | None = None) -> Json:
         return self._json("POST", _path("queues", name, "pause"), {"note": note})

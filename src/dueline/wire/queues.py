@@ -6,7 +6,8 @@ import msgspec
 
 
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):
-    """A queue with the numbers of its live runs. `oldest_due_at` is when the oldest of the ready ones became due."""
+    """A queue with the numbers of its live runs, and what there is to serve it. `oldest_due_at` is when the oldest of the ready ones
+    became due, `rate` how many runs a second were taken lately; `busy_share` is `busy` of `slots`."""
 
     name: str
     paused: bool
@@ -16,3 +17,9 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     held: int
     waiting: int
     oldest_due_at: str | None
+    oldest_age_s: float | None
+    rate: float
+    workers: int
+    slots: int
+    busy: int
+    busy_share: float | None
