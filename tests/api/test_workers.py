@@ -3,9 +3,14 @@
 import time
 from typing import Any
 
+import msgspec
+import pytest
+
+from dueline.api.workers import state_of
 from dueline.domain.ids import BootId
-from dueline.store.fleet import Role
+from dueline.store.fleet import Node, Role
 from dueline.store.protocol import Store
+from dueline.wire.workers import WorkerState
 from tests.api.serving import ServedApi
 from tests.support.stores import register
 
@@ -15,7 +20,7 @@ def start(api: ServedApi, name: str, **fields: Any) -> BootId:
 
 
 def test_processes_are_told_with_their_states(own_api: ServedApi) -> None:
-    start(own_api, "z1", role=Role.ALL, queues=("a", "b"), labels=("gpu",), slots=7)
+    start(own_api, "z1", role=Role.ALL, queues=("a", "b"), labels=("gpu",), tasks=("add", "mail"), slots=7)
     start(own_api, "late", lease_s=0.0)
     start(own_api, "leaving", role=Role.SCHEDULER)
     own_api.on_store(lambda store: store.drain(BootId("leaving")))
@@ -30,8 +35,28 @@ def test_processes_are_told_with_their_states(own_api: ServedApi) -> None:
     first = workers["z1"]
     assert (first["role"], first["host"], first["pid"], first["version"]) == ("all", "here", 1, "1")
     assert (first["queues"], first["labels"], first["slots"], first["busy"]) == (["a", "b"], ["gpu"], 7, 3)
+    assert first["tasks"] == ["add", "mail"]
     assert first["started_at"] <= first["beat_at"]
     assert own_api.call("GET", "/v1/workers/z1").json == first
+
+
+@pytest.mark.parametrize(
+    ("silent_ms", "fields", "state"),
+    [
+        (0, {}, WorkerState.ALIVE),
+        (4_000, {}, WorkerState.ALIVE),
+        (4_001, {}, WorkerState.LATE),
+        (4_001, {"draining": True}, WorkerState.DRAINING),
+        (4_001, {"expired": True}, WorkerState.EXPIRED),
+        (0, {"draining": True, "expired": True}, WorkerState.EXPIRED),
+    ],
+)
+def test_a_process_is_late_from_its_second_missed_beat_on(
+    silent_ms: int, fields: dict[str, bool], state: WorkerState
+) -> None:
+    told = {"role": Role.WORKER, "host": "h", "pid": 1, "version": "1", "beat": 1, "started_ms": 0}
+    node = msgspec.convert({"boot_id": "w", "expired": False, "draining": False, **told, **fields}, Node)
+    assert state_of(node, now_ms=silent_ms) is state
 
 
 def test_a_process_is_asked_to_drain(own_api: ServedApi) -> None:

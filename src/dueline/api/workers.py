@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from dueline.api.answers import json_answer
 from dueline.api.routes import ApiRoute, Surface
+from dueline.domain import limits
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import BootId
 from dueline.domain.instants import format_instant
@@ -17,15 +18,18 @@ from dueline.wire.workers import WorkerState, WorkerView
 
 
 async def list_all(surface: Surface, _request: Request) -> Response:
-    return json_answer(Page([_view(node) for node in await surface.fleet.nodes()], None))
+    nodes, now_ms = await surface.fleet.nodes(), surface.fleet.now_ms()
+    return json_answer(Page([_view(node, now_ms=now_ms) for node in nodes], None))
 
 
 async def get(surface: Surface, request: Request) -> Response:
-    return json_answer(_view(await surface.fleet.node(worker_id_of(request))))
+    node = await surface.fleet.node(worker_id_of(request))
+    return json_answer(_view(node, now_ms=surface.fleet.now_ms()))
 
 
 async def drain(surface: Surface, request: Request) -> Response:
-    return json_answer(_view(await surface.fleet.drain(worker_id_of(request))))
+    node = await surface.fleet.drain(worker_id_of(request))
+    return json_answer(_view(node, now_ms=surface.fleet.now_ms()))
 
 
 def worker_id_of(request: Request) -> BootId:
@@ -36,8 +40,16 @@ def worker_id_of(request: Request) -> BootId:
     return BootId(text)
 
 
-def _view(node: Node) -> WorkerView:
-    state = WorkerState.DRAINING if node.draining else WorkerState.ALIVE
+def state_of(node: Node, *, now_ms: int) -> WorkerState:
+    if node.expired:
+        return WorkerState.EXPIRED
+    if node.draining:
+        return WorkerState.DRAINING
+    late_ms = limits.LATE_BEATS * limits.BEAT_S * 1000
+    return WorkerState.LATE if now_ms - node.beat_ms > late_ms else WorkerState.ALIVE
+
+
+def _view(node: Node, *, now_ms: int) -> WorkerView:
     return WorkerView(
         id=node.boot_id,
         role=node.role,
@@ -46,9 +58,10 @@ def _view(node: Node) -> WorkerView:
         version=node.version,
         queues=node.queues,
         labels=node.labels,
+        tasks=node.tasks,
         slots=node.slots,
         busy=node.busy,
-        state=WorkerState.EXPIRED if node.expired else state,
+        state=state_of(node, now_ms=now_ms),
         started_at=format_instant(node.started_ms),
         beat_at=format_instant(node.beat_ms),
     )

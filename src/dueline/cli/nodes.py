@@ -28,13 +28,14 @@ def list_(output: OutputOption = Output.TABLE) -> None:
         print_json({"items": nodes, "next_cursor": None})
         return
     print_table(
-        ["ID", "STATE", "ROLE", "HOST", "PID", "VERSION", "BUSY", "QUEUES", "LABELS", "STARTED", "BEAT"],
+        ["ID", "STATE", "ROLE", "HOST", "PID", "VERSION", "BUSY", "QUEUES", "LABELS", "TASKS", "STARTED", "BEAT"],
         [
             (
                 *(node[name] for name in ("id", "state", "role", "host", "pid", "version")),
                 f"{node['busy']}/{node['slots']}",
                 " ".join(node["queues"]) or "all",
                 " ".join(node["labels"]) or None,
+                len(node["tasks"]) or None,
                 node["started_at"],
                 node["beat_at"],
             )

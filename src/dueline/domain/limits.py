@@ -183,6 +183,8 @@ LEASE_S = 8.0
 """Four beats: one slow store call or one long pause of the interpreter does not cost the lease; a failover stays under ten seconds."""
 LEASE_MARGIN_S = 1.5
 """An owner stops trusting its lease this long before others may take it: room for a beat's round trip and clock rates that differ."""
+LATE_BEATS = 2
+"""A process that missed so many beats is shown as late: one may be lost to a busy moment."""
 SHARDS = 256
 """Virtual shards: enough to spread evenly over dozens of schedulers, few enough that owning all of them costs one cheap scan."""
 SHARDS_TAKEN_PER_PASS = 64

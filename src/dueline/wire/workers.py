@@ -9,6 +9,8 @@ import msgspec
 
 class WorkerState(StrEnum):
     ALIVE = "alive"
+    LATE = "late"
+    """It missed some heartbeats; it may be back before it expires."""
     DRAINING = "draining"
     """It is about to end."""
     EXPIRED = "expired"
@@ -25,6 +27,7 @@ class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     queues: tuple[str, ...]
     labels: tuple[str, ...]
+    tasks: tuple[str, ...]
     slots: int
     busy: int
     state: WorkerState
