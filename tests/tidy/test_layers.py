@@ -54,6 +54,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 HOMES: dict[str, tuple[str, ...]] = {
     "apsw": ("store/sqlite/",),
     "asyncpg": ("store/postgres/",),
+    "prometheus_client": ("api/",),
     "pycurl": ("worker/executors/",),
     "starlette": ("api/",),
     "uvicorn": ("api/",),

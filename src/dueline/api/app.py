@@ -20,6 +20,7 @@ from dueline.api import (
     health,
     jobs,
     jobtypes,
+    metrics,
     occurrences,
     queues,
     recoveries,
@@ -49,6 +50,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *recoveries.ROUTES,
     *forecasts.ROUTES,
     *health.ROUTES,
+    *metrics.ROUTES,
 )
 
 

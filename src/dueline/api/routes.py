@@ -24,6 +24,7 @@ from dueline.engine.ledgers import Ledgers
 from dueline.engine.operations import Operations
 from dueline.engine.recoveries import Recoveries
 from dueline.engine.signing import SigningDesk
+from dueline.engine.tallies import Tallies
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock, StoreTime
 from dueline.store.protocol import Store
@@ -47,6 +48,8 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     desk: Desk
     ready: Callable[[], Awaitable[None]]
     """Returns when the process can serve; raises when the store is away or the process is stopping."""
+    tallies: Callable[[], Tallies]
+    """What this process counted."""
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
 
 
@@ -57,6 +60,7 @@ def make_surface(
     chance: Chance,
     *,
     ready: Callable[[], Awaitable[None]],
+    tallies: Callable[[], Tallies] = Tallies,
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX,
 ) -> Surface:
     """Everything that the API serves, on one store. `ready` returns when the process can serve, and raises a DuelineError when not."""
@@ -76,6 +80,7 @@ def make_surface(
         signing=SigningDesk(store, chance),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),
         ready=ready,
+        tallies=tallies,
         payload_bytes_max=payload_bytes_max,
     )
 

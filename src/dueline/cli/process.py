@@ -27,6 +27,7 @@ from dueline.engine.execution.secrets import Secrets
 from dueline.engine.membership import Membership
 from dueline.engine.node import Node
 from dueline.engine.scheduler import RecoveryMode, SchedulerOptions
+from dueline.engine.tallies import Tallies
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import Chance, SystemChance
 from dueline.runtime.clock import Clock, SystemClock
@@ -60,6 +61,9 @@ class Process:
         self._started = started
         self._clock: Clock = SystemClock()
         self._chance: Chance = SystemChance()
+        self._node: Node | None = None
+        self._worker: Worker | None = None
+        """Of the life that the node has now."""
         self._app = load_app(settings.app) if settings.app and role not in (None, Role.SCHEDULER) else None
 
     async def run(self) -> None:
@@ -82,7 +86,7 @@ class Process:
             scheduling = SchedulerOptions(
                 recovery=RecoveryMode(self._settings.recovery), recovery_rate=self._settings.recovery_rate
             )
-            node = Node(
+            self._node = Node(
                 store,
                 self._clock,
                 self._chance,
@@ -90,7 +94,7 @@ class Process:
                 parts=self._parts(store),
                 scheduling=scheduling,
             )
-            tasks.append(asyncio.create_task(node.run(stop)))
+            tasks.append(asyncio.create_task(self._node.run(stop)))
         server = await self._start_api(store, stop, tasks) if self._api else None
         self._started(server.url if server else None)
         asked = asyncio.create_task(stop.asked.wait())
@@ -113,12 +117,21 @@ class Process:
                 raise StoreUnavailable("the process is stopping")
             await surface.insights.store_is_there()
 
+        def tallies() -> Tallies:
+            worker, node = self._worker, self._node
+            return Tallies(
+                fenced=surface.desk.fenced_total + (worker.fenced_total if worker else 0),
+                leases_lost=node.leases_lost if node else 0,
+                attempts=worker.attempts_total if worker else {},
+            )
+
         surface = make_surface(
             store,
             lambda: keeper.time,
             self._clock,
             self._chance,
             ready=ready,
+            tallies=tallies,
             payload_bytes_max=self._settings.payload_bytes_max,
         )
         server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.desk.close)
@@ -154,7 +167,7 @@ class Process:
         make_executor = executor_of(target_policy(settings, self._role))
 
         def make_worker(membership: Membership, definitions: Definitions) -> Worker:
-            return Worker(
+            self._worker = Worker(
                 store,
                 membership,
                 definitions,
@@ -166,6 +179,7 @@ class Process:
                 make_crew=crew_of(self._app, settings),
                 offers=None if self._app is None else Offers(store, self._app),
             )
+            return self._worker
 
         return [make_worker]
 

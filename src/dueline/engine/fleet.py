@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -64,7 +64,15 @@ class Fleet:
 
     async def queues(self) -> list[QueueLoad]:
         """Every queue that has live runs, is paused, or is named by a worker that stays, by name."""
-        return self.loads(await self._store.queue_states(), await self._store.nodes())
+        loads, _ = await self.overview()
+        return loads
+
+    async def overview(self) -> tuple[list[QueueLoad], list[Node]]:
+        """These queues, and all processes."""
+        states, nodes = await self._store.queue_states(), await self._store.nodes()
+        served = {queue for node in nodes if node.takes_runs for queue in node.queues}
+        known = {queue: _empty(queue) for queue in served} | {state.queue: state for state in states}
+        return [self._load(known[queue], nodes) for queue in sorted(known)], nodes
 
     async def queue(self, queue: str) -> QueueLoad:
         """One queue. It is there as soon as somebody names it."""
@@ -80,12 +88,6 @@ class Fleet:
         if not await self._store.resume_queue(queue):
             raise NotFound("paused queue", queue)
         return await self.queue(queue)
-
-    def loads(self, states: Iterable[QueueState], nodes: Sequence[Node]) -> list[QueueLoad]:
-        """Queues with what serves them, by name; those that are only served are empty."""
-        served = {queue for node in nodes if node.takes_runs for queue in node.queues}
-        known = {queue: _empty(queue) for queue in served} | {state.queue: state for state in states}
-        return [self._load(known[queue], nodes) for queue in sorted(known)]
 
     def _load(self, state: QueueState, nodes: Sequence[Node]) -> QueueLoad:
         serving = [node for node in nodes if node.takes_runs and state.queue in (node.queues or (state.queue,))]

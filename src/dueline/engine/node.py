@@ -76,6 +76,8 @@ class Node:
         self._parts = parts
         self._scheduling = scheduling
         self._life: Life | None = None
+        self.leases_lost = 0
+        """How often others declared this process dead."""
         store.listen(self._wake)
 
     async def run(self, stop: Stop) -> None:
@@ -94,6 +96,7 @@ class Node:
             try:
                 await life.last(stop)
             except LeaseLost:
+                self.leases_lost += 1
                 log.warning("declared dead by others; starting again", boot_id=node.boot_id)
             finally:
                 self._life = None

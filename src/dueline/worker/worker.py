@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
@@ -16,6 +17,7 @@ from dueline.domain.ids import RunId
 from dueline.domain.lanes import PLAIN, TASK, is_task, serves
 from dueline.domain.rates import Rates
 from dueline.domain.retry import GONE
+from dueline.domain.run import OutcomeKind
 from dueline.engine.definitions import Definitions
 from dueline.engine.execution.calls import Unsendable, make_call
 from dueline.engine.execution.deadlines import time_left_ms
@@ -104,6 +106,8 @@ class Worker:
             make_executor=make_executor,
             make_crew=make_crew,
         )
+        self.attempts_total: Counter[OutcomeKind] = Counter()
+        """Attempts that ended here, by how they ended."""
         self._holding = Holding()
         self._preparer = Preparer(definitions)
         self._elsewhere = Elsewhere(store, clock, chance)
@@ -332,6 +336,7 @@ class Worker:
 
     def _ended(self, ended: list[Ended]) -> None:
         """Attempts that have ended, on the loop."""
+        self.attempts_total.update(one.outcome.kind for one in ended)
         time, worker = self._membership.time, self._membership.boot_id
         for one in ended:
             if one.outcome.status == GONE:
