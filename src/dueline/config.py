@@ -42,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     port: int
+    health_port: int
     db: str
     queues: tuple[str, ...]
     labels: tuple[str, ...]
@@ -127,6 +128,7 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
     return {
         "host": "127.0.0.1",
         "port": 8700,
+        "health_port": 0,
         "db": str(_user_dir(variables, "XDG_DATA_HOME", ".local/share") / "dueline.db"),
         "queues": (),
         "labels": (),
@@ -310,6 +312,7 @@ def _choice(*choices: str) -> Callable[[Any], str]:
 _READERS: dict[str, Callable[[Any], Any]] = {
     "host": _host,
     "port": _whole(0, 65_535),
+    "health_port": _whole(0, 65_535),
     "db": _db,
     "queues": _queues,
     "labels": _labels,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -31,7 +32,7 @@ from dueline.api import (
 )
 from dueline.api.problems import Refused, problem_response
 from dueline.api.requests import Query, check_caller
-from dueline.api.routes import ApiRoute, Surface
+from dueline.api.routes import ApiRoute, Surface, Vitals
 
 ROUTES: tuple[ApiRoute, ...] = (
     *jobs.ROUTES,
@@ -55,8 +56,17 @@ ROUTES: tuple[ApiRoute, ...] = (
 
 
 def make_app(surface: Surface) -> Starlette:
+    return _assemble(surface, ROUTES)
+
+
+def make_health_app(vitals: Vitals) -> Starlette:
+    """For a process without the API. The handlers of these routes ask for no more than the vitals."""
+    return _assemble(cast(Surface, vitals), (*health.ROUTES, *metrics.PROCESS_ROUTES))
+
+
+def _assemble(surface: Surface, routes: Sequence[ApiRoute]) -> Starlette:
     by_path: dict[str, dict[str, ApiRoute]] = {}
-    for route in ROUTES:
+    for route in routes:
         by_path.setdefault(route.path, {})[route.method] = route
     app = Starlette(
         routes=[Route(_pattern(path, methods), Endpoint(surface, methods)) for path, methods in by_path.items()],

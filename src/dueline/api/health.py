@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dueline.api.answers import json_answer
 from dueline.api.problems import Refused
-from dueline.api.routes import ApiRoute, Surface
+from dueline.api.routes import ApiRoute, Vitals
 from dueline.domain.errors import DuelineError
 
 READY_S = 3.0
@@ -21,19 +21,19 @@ class Health(msgspec.Struct, frozen=True):
     status: str
 
 
-async def live(_surface: Surface, _request: Request) -> Response:
+async def live(_vitals: Vitals, _request: Request) -> Response:
     """Answers as long as the loop turns. It never asks the store: a restart would not bring that back."""
     return json_answer(Health("live"))
 
 
-async def ready(surface: Surface, _request: Request) -> Response:
+async def ready(vitals: Vitals, _request: Request) -> Response:
     try:
         async with asyncio.timeout(READY_S):
-            await surface.ready()
+            await vitals.ready()
     except TimeoutError:
         raise Refused(503, "unavailable", "The store does not answer.") from None
     except DuelineError:
-        raise Refused(503, "unavailable", "The store is away, or the process is stopping.") from None
+        raise Refused(503, "unavailable", "The store is away, or the process has not joined, or is stopping.") from None
     return json_answer(Health("ready"))
 
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.requests import tenant_of
-from dueline.api.routes import ApiRoute, Surface
+from dueline.api.routes import ApiRoute, Surface, Vitals
 from dueline.api.workers import state_of
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.run import OutcomeKind
@@ -66,9 +66,9 @@ async def scrape(surface: Surface, request: Request) -> Response:
     return _answer([_store_up(True), *told, *own])
 
 
-async def scrape_process(surface: Surface, _request: Request) -> Response:
+async def scrape_process(vitals: Vitals, _request: Request) -> Response:
     """This process alone: what many processes would tell of the same store would be summed up, and cost as many counts."""
-    return _answer(of_process(surface.tallies()))
+    return _answer(of_process(vitals.tallies()))
 
 
 def of_queues(loads: Iterable[QueueLoad]) -> Iterable[Metric]:

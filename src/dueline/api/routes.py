@@ -30,7 +30,16 @@ from dueline.runtime.clock import Clock, StoreTime
 from dueline.store.protocol import Store
 
 
-class Surface(msgspec.Struct, frozen=True, kw_only=True):
+class Vitals(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process tells of itself, whether it serves the API or not."""
+
+    ready: Callable[[], Awaitable[None]]
+    """Returns when the process can do its work; raises a DuelineError when the store is away or the process is stopping."""
+    tallies: Callable[[], Tallies]
+    """What this process counted."""
+
+
+class Surface(Vitals, frozen=True, kw_only=True):
     """What handlers work with."""
 
     operations: Operations
@@ -46,10 +55,6 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     job_types: JobTypes
     signing: SigningDesk
     desk: Desk
-    ready: Callable[[], Awaitable[None]]
-    """Returns when the process can serve; raises when the store is away or the process is stopping."""
-    tallies: Callable[[], Tallies]
-    """What this process counted."""
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
 
 

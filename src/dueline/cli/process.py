@@ -1,7 +1,8 @@
 """One process of Dueline: opens the store, runs its roles, ends in order.
 
 Start: store (waiting for it if it is away) → migrations → node (scheduler, worker) → API, so that whoever is answered is served.
-Stop: API (nobody new is let in) → node (see `engine.node`) → store.
+Stop: API (nobody new is let in) → node (see `engine.node`) → store. Without an API there may be a listener for health alone, which
+answers until the node has ended: that it is not ready is what it has to tell while it drains.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Callable
 from functools import partial
 
 from dueline import __version__
-from dueline.api.app import make_app
-from dueline.api.routes import make_surface
+from dueline.api.app import make_app, make_health_app
+from dueline.api.routes import Vitals, make_surface
 from dueline.api.server import ApiServer
 from dueline.config import Settings, is_loopback
 from dueline.domain import limits
@@ -95,16 +96,23 @@ class Process:
                 scheduling=scheduling,
             )
             tasks.append(asyncio.create_task(self._node.run(stop)))
-        server = await self._start_api(store, stop, tasks) if self._api else None
+        if self._api:
+            server: ApiServer | None = await self._start_api(store, stop, tasks)
+        else:
+            server = await start_health(self._vitals(store, stop), self._settings)
         self._started(server.url if server else None)
         asked = asyncio.create_task(stop.asked.wait())
         done, _ = await asyncio.wait([asked, *tasks], return_when=asyncio.FIRST_COMPLETED)
         stop.asked.set()
-        if server:
-            await server.stop()
-        for task in done - {asked}:
-            task.result()
-        await asyncio.gather(*tasks)
+        try:
+            if server and self._api:
+                await server.stop()
+            for task in done - {asked}:
+                task.result()
+            await asyncio.gather(*tasks)
+        finally:
+            if server:
+                await server.stop()
 
     async def _start_api(self, store: Store, stop: Stop, tasks: list[asyncio.Task[None]]) -> ApiServer:
         keeper = Timekeeper(store, self._clock)
@@ -117,26 +125,35 @@ class Process:
                 raise StoreUnavailable("the process is stopping")
             await surface.insights.store_is_there()
 
-        def tallies() -> Tallies:
-            worker, node = self._worker, self._node
-            return Tallies(
-                fenced=surface.desk.fenced_total + (worker.fenced_total if worker else 0),
-                leases_lost=node.leases_lost if node else 0,
-                attempts=worker.attempts_total if worker else {},
-            )
-
         surface = make_surface(
             store,
             lambda: keeper.time,
             self._clock,
             self._chance,
             ready=ready,
-            tallies=tallies,
+            tallies=lambda: self._tallies(fenced=surface.desk.fenced_total),
             payload_bytes_max=self._settings.payload_bytes_max,
         )
         server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.desk.close)
         await server.start()
         return server
+
+    def _vitals(self, store: Store, stop: Stop) -> Vitals:
+        async def ready() -> None:
+            if stop.asked.is_set() or self._node is None or not self._node.trusted:
+                raise StoreUnavailable("the process is stopping, or not a member")
+            await store.now_ms()
+
+        return Vitals(ready=ready, tallies=self._tallies)
+
+    def _tallies(self, *, fenced: int = 0) -> Tallies:
+        """What the parts of this process counted, and `fenced` besides."""
+        worker, node = self._worker, self._node
+        return Tallies(
+            fenced=fenced + (worker.fenced_total if worker else 0),
+            leases_lost=node.leases_lost if node else 0,
+            attempts=worker.attempts_total if worker else {},
+        )
 
     def _new_node(self) -> NewNode:
         assert self._role is not None
@@ -182,6 +199,15 @@ class Process:
             return self._worker
 
         return [make_worker]
+
+
+async def start_health(vitals: Vitals, settings: Settings) -> ApiServer | None:
+    """Tell how a process without the API is, if there is a port for that."""
+    if not settings.health_port:
+        return None
+    server = ApiServer(make_health_app(vitals), settings.host, settings.health_port)
+    await server.start()
+    return server
 
 
 def labels_of(settings: Settings, app: App | None) -> tuple[str, ...]:

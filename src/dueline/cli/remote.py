@@ -6,8 +6,10 @@ import os
 import socket
 
 from dueline import __version__
-from dueline.cli.process import crew_of, executor_of, target_policy, worker_options
+from dueline.api.routes import Vitals
+from dueline.cli.process import crew_of, executor_of, start_health, target_policy, worker_options
 from dueline.config import Settings
+from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
@@ -44,7 +46,17 @@ class RemoteProcess:
             make_executor=executor_of(target_policy(self._settings, Role.WORKER)),
             make_crew=crew_of(self._app, self._settings),
         )
-        await node.run(stop)
+
+        async def ready() -> None:
+            if stop.asked.is_set() or not node.trusted:
+                raise StoreUnavailable("the process is stopping, or not a member")
+
+        server = await start_health(Vitals(ready=ready, tallies=node.tallies), self._settings)
+        try:
+            await node.run(stop)
+        finally:
+            if server:
+                await server.stop()
 
     def _client(self) -> DeskClient:
         types = [] if self._app is None else job_types(self._app)

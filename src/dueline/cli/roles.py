@@ -16,6 +16,9 @@ from dueline.store.opening import is_embedded
 Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]
 Host = Annotated[str | None, typer.Option(help="The address to listen on [DUELINE_HOST]")]
 Port = Annotated[int | None, typer.Option(help="The port to listen on; 0 takes a free one [DUELINE_PORT]")]
+HealthPort = Annotated[
+    int | None, typer.Option(help="The port for /livez, /readyz and /metrics; 0: none [DUELINE_HEALTH_PORT]")
+]
 Queues = Annotated[
     list[str] | None,
     typer.Option(
@@ -72,13 +75,15 @@ def api(db: Db = None, host: Host = None, port: Port = None) -> None:
     _run(_settings(db=db, host=host, port=port), api=True, role=None)
 
 
-def scheduler(db: Db = None) -> None:
+def scheduler(db: Db = None, host: Host = None, health_port: HealthPort = None) -> None:
     """Run a scheduler alone: it fires what is due. Any number may run on one PostgreSQL."""
-    _run(_settings(db=db), api=False, role=Role.SCHEDULER)
+    _run(_settings(db=db, host=host, health_port=health_port), api=False, role=Role.SCHEDULER)
 
 
 def worker(
     db: Db = None,
+    host: Host = None,
+    health_port: HealthPort = None,
     queues: Queues = None,
     slots: Slots = None,
     app: App = None,
@@ -91,7 +96,17 @@ def worker(
 
     Example: dueline worker --app shop.tasks:app --queues mail,reports --slots 100 --processes 4
     """
-    settings = _settings(db=db, queues=queues, slots=slots, app=app, threads=threads, processes=processes, api_key=key)
+    settings = _settings(
+        db=db,
+        host=host,
+        health_port=health_port,
+        queues=queues,
+        slots=slots,
+        app=app,
+        threads=threads,
+        processes=processes,
+        api_key=key,
+    )
     if server is not None:
         if db is not None:
             raise Invalid(("server", "a worker has a server or a db, not both"))
@@ -121,11 +136,13 @@ def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
     def started(url: str | None) -> None:
         kept = f"in {settings.db}" if is_embedded(settings.db) else "in PostgreSQL"
         what = "Dueline" if role is Role.ALL else f"Dueline's {role or 'API'}"
-        where = f" at {url}" if url else ""
+        where = f" at {url}" if url and api else ""
         typer.echo(f"{what} is running{where}, with its jobs {kept}. Stop it with Ctrl-C.")
         if role in (Role.ALL, Role.WORKER) and target_policy(settings, role).private:
             typer.echo(_PRIVATE_AUTO if settings.private_targets == "auto" else _PRIVATE_ALLOWED)
-        if url:
+        if url and not api:
+            _tell_health(settings)
+        if url and api:
             typer.echo(f"Try: curl {url}/v1/jobs   or: dueline job list")
 
     # The embedded store works in threads of its own; a busy loop must not keep the interpreter from them for its usual 5 ms.
@@ -141,4 +158,12 @@ def _run_remote(settings: Settings, url: str) -> None:
     set_up_log(level=settings.log_level, form=settings.log_form)
     process = RemoteProcess(settings, checked_url(url))
     typer.echo(f"Dueline's worker is running, for {url}. Stop it with Ctrl-C.")
+    if settings.health_port:
+        _tell_health(settings)
     uvloop.run(process.run())
+
+
+def _tell_health(settings: Settings) -> None:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    where = f"http://{host}:{settings.health_port}"
+    typer.echo(f"Its health is at {where}/readyz, its metrics at {where}/metrics.")

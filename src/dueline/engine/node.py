@@ -102,8 +102,9 @@ class Node:
                 self._life = None
 
     @property
-    def joined(self) -> bool:
-        return self._life is not None
+    def trusted(self) -> bool:
+        """Whether it is a member whose lease holds: neither before it joined, nor while others may declare it dead."""
+        return self._life is not None and self._life.membership.trusted
 
     def _wake(self, topic: str) -> None:
         if self._life is not None:

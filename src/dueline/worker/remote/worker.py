@@ -7,14 +7,17 @@ to others. What it has started it ends, and offers the result; the server takes 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
 from dueline.domain import limits
 from dueline.domain.errors import LeaseLost, StoreUnavailable
 from dueline.domain.rates import Rates
+from dueline.domain.run import OutcomeKind
 from dueline.engine.execution.exchange import HttpCall
 from dueline.engine.membership import Membership
+from dueline.engine.tallies import Tallies
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
 from dueline.runtime.log import get_log
@@ -60,6 +63,22 @@ class RemoteNode:
         self._new_node = new_node
         self._make_executor = make_executor
         self._make_crew = make_crew
+        self._worker: RemoteWorker | None = None
+        """Of the life that there is now, or was last."""
+        self._leases_lost = 0
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it is registered with a server, and its lease holds."""
+        return self._worker is not None and self._worker.trusted
+
+    def tallies(self) -> Tallies:
+        worker = self._worker
+        return Tallies(
+            fenced=worker.fenced_total if worker else 0,
+            leases_lost=self._leases_lost,
+            attempts=worker.attempts_total if worker else {},
+        )
 
     async def run(self, stop: Stop) -> None:
         while not stop.asked.is_set():
@@ -67,6 +86,7 @@ class RemoteNode:
             try:
                 await self._live(client, stop)
             except LeaseLost:
+                self._leases_lost += 1
                 log.warning("declared dead by others; starting again")
             except StoreUnavailable as error:
                 log.warning("cannot join", reason=str(error))
@@ -78,7 +98,7 @@ class RemoteNode:
     async def _live(self, client: DeskClient, stop: Stop) -> None:
         membership = Membership(client, self._clock, self._new_node())
         await membership.join()
-        worker = RemoteWorker(
+        self._worker = worker = RemoteWorker(
             client,
             membership,
             self._clock,
@@ -124,6 +144,8 @@ class RemoteWorker:
             make_executor=make_executor,
             make_crew=make_crew,
         )
+        self.attempts_total: Counter[OutcomeKind] = Counter()
+        """Attempts that ended here, by how they ended."""
         self._rates = Rates()
         membership.busy = lambda: len(self._flights)
         membership.rates = lambda: self._rates.read(now_s=clock.monotonic_s())
@@ -145,6 +167,10 @@ class RemoteWorker:
             Loop("reports", self._reports.step, self._reports.wakeup),
         ]
         self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def trusted(self) -> bool:
+        return self._membership.trusted
 
     @property
     def fenced_total(self) -> int:
@@ -231,6 +257,7 @@ class RemoteWorker:
         self._saves.add(claim.run_id, claim.token, report)
 
     def _ended(self, ended: list[Ended]) -> None:
+        self.attempts_total.update(one.outcome.kind for one in ended)
         time = self._membership.time
         self._reports.add([tell_end(one, started_ms=time.at_ms(one.started_s)) for one in ended])
 
