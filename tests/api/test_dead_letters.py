@@ -120,6 +120,14 @@ def test_many_are_put_aside(own_api: ServedApi) -> None:
     assert own_api.call("POST", "/v1/dead-letters/purge", {}).json == {"purged": 0}
 
 
+def test_one_is_put_aside(own_api: ServedApi) -> None:
+    kept, gone = a_dead_letter(own_api), a_dead_letter(own_api)
+    assert own_api.call("DELETE", f"/v1/dead-letters/{gone}").status == 204
+    assert own_api.call("DELETE", f"/v1/dead-letters/{gone}").status == 404
+    assert listed(own_api) == [kept]
+    assert own_api.call("GET", f"/v1/runs/{gone}").json["state"] == "failed"
+
+
 def test_nothing_is_put_aside_without_a_body(api: ServedApi) -> None:
     for verb in ("purge", "redrive"):
         assert api.call("POST", f"/v1/dead-letters/{verb}").status == 400
@@ -155,5 +163,6 @@ def test_what_is_not_a_dead_letter(api: ServedApi) -> None:
     living = api.call("POST", "/v1/runs", {"target": TARGET, "queue": "living"}).json["id"]
     for run_id in ("x", UNKNOWN, living):
         assert api.call("GET", f"/v1/dead-letters/{run_id}").status == 404
+        assert api.call("DELETE", f"/v1/dead-letters/{run_id}").status == 404
         assert api.call("POST", f"/v1/dead-letters/{run_id}/redrive").status == 404
     assert list(api.call("POST", f"/v1/dead-letters/{UNKNOWN}/redrive", {"key": ""}).reasons) == ["key"]

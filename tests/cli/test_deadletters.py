@@ -71,3 +71,11 @@ def test_all_are_put_aside_in_as_many_calls_as_it_takes(
     assert cli("deadletter", "purge", "--queue", "other").out == "Put 0 aside.\n"
     assert cli("deadletter", "purge", "--yes", "-o", "json").json == {"purged": 5}
     assert cli("deadletter", "list", "-o", "json").json["items"] == []
+
+
+def test_one_is_put_aside(cli: Command, api: ServedApi) -> None:
+    kept, gone = a_dead_letter(api), a_dead_letter(api)
+    assert cli("deadletter", "purge", gone, "--queue", "failing").code == 2
+    assert cli("deadletter", "purge", gone).out == "Put 1 aside.\n"
+    assert cli("deadletter", "purge", gone).code == 3
+    assert [letter["id"] for letter in cli("deadletter", "list", "-o", "json").json["items"]] == [kept]

@@ -100,6 +100,11 @@ async def purge(surface: Surface, request: Request) -> Response:
     return json_answer(PurgeView(await surface.dead_letters.purge(_filter(request, match))))
 
 
+async def purge_one(surface: Surface, request: Request) -> Response:
+    await surface.dead_letters.purge_one(tenant_of(request), run_id_of(request, noun="dead letter"))
+    return Response(status_code=204)
+
+
 def _filter(request: Request, match: Match) -> DeadLetterFilter:
     return DeadLetterFilter(
         tenant=tenant_of(request),
@@ -155,6 +160,13 @@ ROUTES = (
         handler=get,
         summary="Get a dead letter with its attempts and what was executed.",
         response=DeadLetterView,
+    ),
+    ApiRoute(
+        method="DELETE",
+        path="/v1/dead-letters/{id}",
+        handler=purge_one,
+        summary="Put a dead letter aside.",
+        status=204,
     ),
     ApiRoute(
         method="POST",

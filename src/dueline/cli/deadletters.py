@@ -31,6 +31,7 @@ Job = Annotated[str | None, typer.Option("--job", metavar="ID", help="Runs of a 
 Queue = Annotated[str | None, typer.Option("--queue", help="Runs of a queue.")]
 Reason = Annotated[str | None, typer.Option("--reason", help="Runs that ended for a reason, such as run_timeout.")]
 From = Annotated[str | None, typer.Option("--from", help="Failed at this RFC 3339 time or later.")]
+OneRun = Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of one run. Default: all that match.")]
 To = Annotated[str | None, typer.Option("--to", help="Failed before this RFC 3339 time.")]
 
 
@@ -100,9 +101,7 @@ def get(
 
 @app.command()
 def redrive(
-    run_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The id of one run. Default: all that match.")
-    ] = None,
+    run_id: OneRun = None,
     job: Job = None,
     queue: Queue = None,
     reason: Reason = None,
@@ -148,6 +147,7 @@ def redrive(
 
 @app.command()
 def purge(
+    run_id: OneRun = None,
     job: Job = None,
     queue: Queue = None,
     reason: Reason = None,
@@ -156,14 +156,21 @@ def purge(
     yes: options.Yes = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Put aside all that match; the runs stay in the history.
+    """Put aside one by its id, or all that match; the runs stay in the history.
 
     \b
-    Example:
+    Examples:
+      dueline deadletter purge run_01h455vb4pex5vsknk084sn02q
       dueline deadletter purge --to 2026-03-29T00:00:00Z
     """
     filters, purged = _filters(job, queue, reason, from_, to), 0
+    if run_id is not None and filters:
+        raise typer.BadParameter("give the id of one, or options that say which of many")
     with connect() as client:
+        if run_id is not None:
+            client.purge_dead_letter(run_id)
+            _print_purged(1, output)
+            return
         found = client.redrive_dead_letters({**filters, "dry_run": True})
         if found["matched"]:
             if not yes:
@@ -173,6 +180,10 @@ def purge(
                 while count := client.purge_dead_letters(filters):
                     purged += count
                     advance(count)
+    _print_purged(purged, output)
+
+
+def _print_purged(purged: int, output: Output) -> None:
     if output is Output.JSON:
         print_json({"purged": purged})
     else:

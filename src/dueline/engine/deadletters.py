@@ -129,6 +129,10 @@ class DeadLetters:
         letters = await self._store.dead_letters(match, before=None, limit=limits.REDRIVE_BATCH)
         return await self._store.purge(match.tenant, [letter.run.id for letter in letters]) if letters else 0
 
+    async def purge_one(self, tenant: str, run_id: RunId) -> None:
+        if not await self._store.purge(tenant, [run_id]):
+            raise NotFound("dead letter", run_text(run_id))
+
     async def _was_redriven(self, tenant: str, run_id: RunId, new_id: RunId) -> bool:
         run = await self._store.run(tenant, new_id)
         return run is not None and run.parent_id == run_id

@@ -171,6 +171,10 @@ class Client:
         purged: int = self._json("POST", "/v1/dead-letters/purge", match)["purged"]
         return purged
 
+    def purge_dead_letter(self, run_id: str) -> None:
+        """Put one aside."""
+        self._send("DELETE", _path("dead-letters", run_id))
+
     def queues(self) -> list[Json]:
         """Every queue that has live runs, is paused or is named by a worker, by name, with what there is to serve it."""
         queues: list[Json] = self._json("GET", "/v1/queues")["items"]
