@@ -3,13 +3,16 @@
 from typing import Any
 
 from dueline.domain.ids import BootId, parse_run_id
+from dueline.domain.instants import format_instant
+from dueline.domain.lanes import TASK
 from dueline.domain.run import Attempt, Outcome, OutcomeKind
 from dueline.domain.states import RunState
 from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
-from dueline.store.shapes import Finish, Retry
+from dueline.store.shapes import Finish, Retry, Saved
 from tests.api.serving import TARGET, ServedApi
 from tests.api.test_jobs import instant
+from tests.api.working import claim, end
 
 
 def test_one_run_is_ready_at_once(api: ServedApi) -> None:
@@ -72,6 +75,26 @@ def test_a_finished_run_shows_its_attempts(own_api: ServedApi) -> None:
         (2, "succeeded", 200, None, "w"),
     ]
     assert ended["attempts"][0]["token"] < ended["attempts"][1]["token"]
+
+
+def test_a_live_run_tells_how_far_it_is(own_api: ServedApi) -> None:
+    run_id = own_api.call("POST", "/v1/runs", {"target": {"task": "report"}, "queue": "q"}).json["id"]
+    told = ("progress", "progress_note", "heard_at")
+
+    def shown() -> list[Any]:
+        run = own_api.call("GET", f"/v1/runs/{run_id}").json
+        return [run[name] for name in told]
+
+    claimed = claim(own_api, queue="q", lane=TASK)
+    assert shown() == [None, None, None]
+    own_api.on_store(lambda store: store.save([Saved(claimed.run_id, claimed.token, "7", 0.25, "a quarter")]))
+    progress, note, heard_at = shown()
+    assert (progress, note) == (0.25, "a quarter")
+    assert format_instant(claimed.claimed_ms) <= heard_at <= instant(0)
+    (listed,) = own_api.call("GET", "/v1/runs").json["items"]
+    assert [listed[name] for name in told] == [None, None, None], "a list does not ask for it"
+    end(own_api, claimed, RunState.SUCCEEDED)
+    assert shown() == [None, None, None]
 
 
 def test_filters_of_runs(own_api: ServedApi) -> None:

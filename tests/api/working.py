@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from dueline.domain.ids import BootId
+from dueline.domain.lanes import PLAIN
 from dueline.domain.states import RunState
 from dueline.store.protocol import Store
 from dueline.store.shapes import Claim
@@ -14,11 +15,11 @@ from tests.support.stores import a_finish, claim_one, register
 WORKER = BootId("w1")
 
 
-def claim(api: ServedApi, *, queue: str = "default") -> Claim:
+def claim(api: ServedApi, *, queue: str = "default", lane: str = PLAIN) -> Claim:
     """Take the one run that is ready in a queue."""
 
     async def ask(store: Store) -> Claim:
-        return await claim_one(store, await register(store, WORKER), queue=queue)
+        return await claim_one(store, await register(store, WORKER), queue=queue, lane=lane)
 
     return api.on_store(ask)
 

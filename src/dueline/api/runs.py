@@ -14,6 +14,7 @@ from dueline.api.requests import Query, raw_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain import limits
 from dueline.domain.ids import RunId, run_text
+from dueline.domain.instants import format_instant
 from dueline.domain.states import RunKind, RunState
 from dueline.engine.operations import AdhocRun
 from dueline.store.shapes import RunFilter
@@ -65,7 +66,12 @@ async def list_page(surface: Surface, request: Request) -> Response:
 
 
 async def get(surface: Surface, request: Request) -> Response:
-    return json_answer(run_view(await surface.insights.run(tenant_of(request), run_id_of(request))))
+    run = await surface.insights.run(tenant_of(request), run_id_of(request))
+    view, told = run_view(run), await surface.insights.progress(run)
+    if told is not None:
+        heard_at = format_instant(told.updated_ms)
+        view = msgspec.structs.replace(view, progress=told.progress, progress_note=told.note, heard_at=heard_at)
+    return json_answer(view)
 
 
 async def cancel(surface: Surface, request: Request) -> Response:

@@ -66,7 +66,7 @@ def list_(
 
 @app.command()
 def get(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
-    """Show a run with its attempts.
+    """Show a run with its attempts, and how far it is while it runs.
 
     \b
     Example:

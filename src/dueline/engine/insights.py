@@ -8,9 +8,10 @@ from dueline.domain.errors import NotFound
 from dueline.domain.ids import JobId, RunId, job_text, run_text
 from dueline.domain.job import Job
 from dueline.domain.run import Run, as_seen
+from dueline.domain.states import TERMINAL
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import Store
-from dueline.store.shapes import JobFilter, RunFilter
+from dueline.store.shapes import JobFilter, Progress, RunFilter
 
 
 class Insights:
@@ -34,6 +35,12 @@ class Insights:
         if run is None:
             raise NotFound("run", run_text(run_id))
         return as_seen(run, now_ms=self._time().now_ms())
+
+    async def progress(self, run: Run) -> Progress | None:
+        """What a run told of itself last, if it is live and was started."""
+        if run.state in TERMINAL or not run.attempt:
+            return None
+        return (await self._store.progress_of([run.id])).get(run.id)
 
     async def runs(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
         """A page of runs. One that is filtered by state shows the states that the store has."""

@@ -70,7 +70,7 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """A run, live or finished. `status`, `result`, `headers` and `error` are those of the last attempt; `reason` says why it is held or was
-    ended."""
+    ended. `progress`, `progress_note` and `heard_at` are what a single live run told of itself."""
 
     id: str
     job_id: str | None
@@ -97,6 +97,9 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
     parent_run_id: str | None
     attempts: list[AttemptView]
+    progress: float | None = None
+    progress_note: str | None = None
+    heard_at: str | None = None
 
 
 class RunRef(msgspec.Struct, frozen=True):
