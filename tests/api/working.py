@@ -32,9 +32,9 @@ def end(api: ServedApi, claimed: Claim, state: RunState, *, reason: str | None =
     api.on_store(ask)
 
 
-def a_dead_letter(api: ServedApi, *, reason: str | None = None, **fields: Any) -> str:
+def a_dead_letter(api: ServedApi, *, reason: str | None = None, lane: str = PLAIN, **fields: Any) -> str:
     """The id of a run without a job that failed; fields are those of the run."""
     asked = {"target": TARGET, "queue": "failing", **fields}
     run_id: str = api.call("POST", "/v1/runs", asked).json["id"]
-    end(api, claim(api, queue=asked["queue"]), RunState.FAILED, reason=reason)
+    end(api, claim(api, queue=asked["queue"], lane=lane), RunState.FAILED, reason=reason)
     return run_id

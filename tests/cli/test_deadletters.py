@@ -1,15 +1,17 @@
 """`dueline deadletter …`."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dueline.domain import limits
+from dueline.domain.lanes import TASK
 from dueline.runtime.clock import SystemClock
 from dueline.store.sqlite.store import SqliteStore
 from tests.api.serving import ServedApi
-from tests.api.working import a_dead_letter
+from tests.api.working import a_dead_letter, claim
 from tests.cli.conftest import Command
 
 
@@ -42,6 +44,15 @@ def test_one_is_tried_again_with_a_correction(cli: Command, api: ServedApi) -> N
     assert cli("deadletter", "redrive", run_id, "--key", "other").code == 3
     assert cli("deadletter", "redrive", run_id, "--queue", "x").code == 2
     assert cli("deadletter", "redrive", "--body", "x").code == 2
+
+
+def test_the_arguments_of_a_task_are_corrected(cli: Command, api: ServedApi) -> None:
+    target = {"task": "add", "args": {"a": "one", "b": 2}}
+    run_id = a_dead_letter(api, target=target, lane=TASK)
+    assert cli("deadletter", "redrive", run_id, "--arg", "a=1").code == 0
+    again = claim(api, queue="failing", lane=TASK)
+    assert again.spec is not None
+    assert json.loads(again.spec)["target"]["args"] == {"a": 1, "b": 2}
 
 
 def test_all_are_tried_again_in_as_many_calls_as_it_takes(

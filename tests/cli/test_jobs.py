@@ -44,6 +44,64 @@ def test_every_option_of_create_reaches_the_job(cli: Command) -> None:
     assert (job["delivery"], job["tags"]) == ("at_most_once", ["a", "b"])
 
 
+def test_every_option_of_execution_reaches_the_job_and_the_run(cli: Command) -> None:
+    options = [
+        *(
+            "--connect-timeout",
+            "2s",
+            "--expect",
+            "200",
+            "--expect",
+            "3xx",
+            "--run-timeout",
+            "1h",
+            "--expires-after",
+            "5m",
+        ),
+        *(
+            "--require",
+            "gpu",
+            "--require",
+            "eu",
+            "--retry-delays",
+            "1s, 10s,1m",
+            "--retry-on",
+            "503",
+            "--retry-on",
+            "timeout",
+        ),
+        *("--never-on", "500-502"),
+    ]
+    job = cli("job", "create", "--url", URL, *options, "-o", "json").json
+    assert (job["target"]["connect_timeout"], job["target"]["expected_status"]) == ("PT2S", [200, "3xx"])
+    assert (job["run_timeout"], job["expires_after"], job["requires"]) == ("PT1H", "PT5M", ["eu", "gpu"])
+    retry = job["retry"]
+    assert (retry["backoff"], retry["delays"]) == ("list", ["PT1S", "PT10S", "PT1M"])
+    assert (retry["retry_on"], retry["never_on"]) == ([503, "timeout"], ["500-502"])
+    assert cli("run", "create", "--url", URL, *options).code == 0
+    refused = cli("run", "create", "--url", URL, "--retry-backoff", "fixed", "--retry-delays", "1s")
+    assert (refused.code, "retry.delays" in refused.err) == (2, True)
+
+
+def test_a_task_is_named_with_its_arguments(cli: Command, tmp_path: Path) -> None:
+    path = tmp_path / "args.json"
+    path.write_text('{"a": 1, "b": 2}')
+    single = ["--arg", "b=[3]", "--arg", "c=ada", "--arg", 'd="4"', "--arg", "e=", "--arg", "f=g=h"]
+    job = cli("job", "create", "--task", "odd", "--args", f"@{path}", *single, "--queue", "tasks", "-o", "json").json
+    assert job["target"] == {
+        "type": "task",
+        "task": "odd",
+        "args": {"a": 1, "b": [3], "c": "ada", "d": "4", "e": "", "f": "g=h"},
+    }
+    assert "task odd" in cli("job", "list", "--queue", "tasks").out
+    edited = cli("job", "edit", job["id"], "--arg", "a=9", "-o", "json").json
+    assert edited["target"]["args"] == {**job["target"]["args"], "a": 9}
+    called = cli("job", "edit", job["id"], "--url", URL, "-o", "json").json
+    assert (called["target"]["type"], called["target"]["url"]) == ("http", URL)
+    back = cli("job", "edit", job["id"], "--task", "even", "-o", "json").json
+    assert back["target"] == {"type": "task", "task": "even", "args": {}}
+
+
 FIRST = "2099-01-01T00:00:00.000Z"
 
 
@@ -143,7 +201,7 @@ def test_a_list_is_a_table_or_json_page_by_page(cli: Command) -> None:
     ids = [created(cli, "--queue", "listed", "--every", "90s") for _ in range(3)]
     table = cli("job", "list", "--queue", "listed")
     header, *rows = table.out.splitlines()
-    assert header.split() == ["ID", "NAME", "STATE", "SCHEDULE", "NEXT", "DUE", "QUEUE"]
+    assert header.split() == ["ID", "NAME", "STATE", "SCHEDULE", "NEXT", "DUE", "QUEUE", "TARGET"]
     assert [row.split()[0] for row in rows] == sorted(ids, reverse=True)
     assert "every PT1M30S" in rows[0]
     first = cli("job", "list", "--queue", "listed", "--limit", "2")
@@ -174,6 +232,11 @@ def test_nothing_of_others_is_read_as_markup_or_colour(cli: Command) -> None:
         (["job", "create", "--url", URL, "--every", "1h", "--calendar", "none"], "schedule.calendars[0]"),
         (["job", "create", "--url", URL, "--body", "@/nowhere"], "cannot read"),
         (["job", "create", "-f", "/nowhere.json"], "cannot read"),
+        (["job", "create", "--task", "t", "--args", "[1]"], "must be a JSON object"),
+        (["job", "create", "--task", "t", "--args", "@/nowhere"], "--args"),
+        (["job", "create", "--task", "t", "--arg", "x"], "name=value"),
+        (["job", "create", "--task", "t", "--arg", "=x"], "name=value"),
+        (["job", "create", "--task", "t", "--url", URL], "not both"),
         (["job", "list", "--state", "odd"], "state: must be one of"),
         (["job", "list", "--bogus"], "No such option"),
         (["job", "get"], "Missing argument"),

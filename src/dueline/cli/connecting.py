@@ -35,13 +35,13 @@ def read_object(path: Path | None) -> dict[str, Any]:
     return value
 
 
-def read_payload(text: str) -> Any:
+def read_payload(text: str, *, hint: str = "--body") -> Any:
     """What `--body` means: `@file` is a file's text; a JSON object or list is JSON; anything else is text."""
     if text.startswith("@"):
         try:
             text = Path(text[1:]).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            raise typer.BadParameter(f"cannot read {text[1:]} as UTF-8 text", param_hint="--body") from None
+            raise typer.BadParameter(f"cannot read {text[1:]} as UTF-8 text", param_hint=hint) from None
     if text.lstrip().startswith(("{", "[")):
         try:
             return decode(text.encode())

@@ -116,6 +116,8 @@ def redrive(
     method: options.Method = None,
     header: options.Headers = None,
     body: options.Body = None,
+    args: options.Args = None,
+    arg: options.Arg = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show how many match.")] = False,
     yes: options.Yes = False,
     output: OutputOption = Output.TABLE,
@@ -128,7 +130,7 @@ def redrive(
       dueline deadletter redrive --queue mail --from 2026-03-29T00:00:00Z --rate 20
     """
     filters = _filters(job, queue, reason, from_, to)
-    change = options.target_of(url, method, header, body)
+    change = options.target_of(url=url, method=method, header=header, body=body, args=args, arg=arg)
     asked = options.given(key=key, version="latest" if latest else None)
     with connect() as client:
         if run_id is not None:

@@ -1,4 +1,4 @@
-"""The options by which a job is written: the same for `job create` and `job edit`, told once."""
+"""The options by which jobs and runs are written, told once: `job create`, `job edit` and `run create` share them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from typing import Any, NamedTuple
 from dueline.cli import options
 from dueline.cli.connecting import read_object
 
-_OPTIONS: dict[str, Any] = {
-    "file": options.FileOption,
+_TARGET: dict[str, Any] = {
     "url": options.Url,
     "method": options.Method,
     "header": options.Headers,
     "body": options.Body,
+    "connect_timeout": options.ConnectTimeout,
+    "expect": options.Expect,
+    "task": options.Task,
+    "args": options.Args,
+    "arg": options.Arg,
+}
+_SCHEDULE: dict[str, Any] = {
     "schedule": options.ScheduleText,
     "at": options.At,
     "in_": options.In,
@@ -33,21 +39,45 @@ _OPTIONS: dict[str, Any] = {
     "calendar": options.Calendars,
     "on_excluded": options.OnExcluded,
     "allow_past": options.AllowPast,
-    "name": options.Name,
-    "queue": options.Queue,
-    "priority": options.Priority,
-    "region": options.Region,
-    "tag": options.Tags,
+}
+_RETRY: dict[str, Any] = {
     "retry_attempts": options.RetryAttempts,
     "retry_backoff": options.RetryBackoff,
     "retry_base": options.RetryBase,
     "retry_cap": options.RetryCap,
+    "retry_delays": options.RetryDelays,
+    "retry_on": options.RetryOn,
+    "never_on": options.NeverOn,
+}
+_EXECUTION: dict[str, Any] = {
+    "queue": options.Queue,
+    "priority": options.Priority,
+    "region": options.Region,
+    "tag": options.Tags,
+    **_RETRY,
     "timeout": options.Timeout,
+    "run_timeout": options.RunTimeout,
+    "expires_after": options.ExpiresAfter,
+    "require": options.Requires,
+    "delivery": options.Delivery,
+}
+_JOB: dict[str, Any] = {
+    "file": options.FileOption,
+    **_TARGET,
+    **_SCHEDULE,
+    "name": options.Name,
+    **_EXECUTION,
     "overlap": options.Overlap,
     "misfire": options.Misfire,
     "misfire_window": options.MisfireWindow,
     "misfire_cap": options.MisfireCap,
-    "delivery": options.Delivery,
+}
+_RUN: dict[str, Any] = {
+    "file": options.FileOption,
+    **_TARGET,
+    "at": options.At,
+    "in_": options.In,
+    **_EXECUTION,
 }
 _KINDS = ("text", "at", "cron", "calendar", "every", "after", "repeat", "rrule")
 SCHEDULE_MEMBERS = (
@@ -59,12 +89,12 @@ SCHEDULE_MEMBERS = (
 
 
 class Written(NamedTuple):
-    """What somebody wrote of a job: the JSON of a file, and that of the options, which counts where both say something."""
+    """What somebody wrote of a job or a run: the JSON of a file, and that of the options, which counts where both say something."""
 
     file: dict[str, Any]
     given: dict[str, Any]
 
-    def job(self) -> dict[str, Any]:
+    def whole(self) -> dict[str, Any]:
         return options.overlay(self.file, self.given)
 
     def patch(self) -> dict[str, Any]:
@@ -73,22 +103,33 @@ class Written(NamedTuple):
         if isinstance(schedule, dict) and any(kind in schedule for kind in _KINDS):
             whole = {**dict.fromkeys(SCHEDULE_MEMBERS), **schedule}
             return options.overlay(self.file, {**self.given, "schedule": whole})
-        return self.job()
+        return self.whole()
 
 
 def job_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all options that write a job; its parameter `asked` gets what they say, as Written."""
+    return _with_options(command, _JOB, _job)
+
+
+def run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The same for a run without a job."""
+    return _with_options(command, _RUN, _run)
+
+
+def _with_options(
+    command: Callable[..., None], known: dict[str, Any], to_json: Callable[..., dict[str, Any]]
+) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True).parameters
     parameters: list[inspect.Parameter] = []
     for name, parameter in own.items():
         if name == "asked":
-            parameters += [_parameter(option, annotation) for option, annotation in _OPTIONS.items()]
+            parameters += [_parameter(option, annotation) for option, annotation in known.items()]
         else:
             parameters.append(parameter)
 
     def run(**values: Any) -> None:
-        said = {name: values.pop(name) for name in _OPTIONS}
-        command(**values, asked=Written(read_object(said.pop("file")), _job(**said)))
+        said = {name: values.pop(name) for name in known}
+        command(**values, asked=Written(read_object(said.pop("file")), to_json(**said)))
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -104,7 +145,6 @@ def _parameter(name: str, annotation: Any) -> inspect.Parameter:
 def _job(**said: Any) -> dict[str, Any]:
     """The JSON that the options stand for."""
     return {
-        **options.target_of(said["url"], said["method"], said["header"], said["body"]),
         **options.schedule_of(
             said["schedule"],
             at=options.instant_of(said["at"], said["in_"]),
@@ -116,10 +156,26 @@ def _job(**said: Any) -> dict[str, Any]:
             },
             **{name: said[name] for name in ("start_at", "end_at", "max_runs", "jitter", "on_excluded")},
         ),
-        **options.retry_of(said["retry_attempts"], said["retry_backoff"], said["retry_base"], said["retry_cap"]),
         **options.misfire_of(said["misfire"], said["misfire_window"], said["misfire_cap"]),
-        **options.given(tags=said["tag"]),
+        **options.given(name=said["name"], overlap=said["overlap"]),
+        **_execution(said),
+    }
+
+
+def _run(**said: Any) -> dict[str, Any]:
+    return {**options.given(due_at=options.instant_of(said["at"], said["in_"])), **_execution(said)}
+
+
+def _execution(said: dict[str, Any]) -> dict[str, Any]:
+    """What jobs and runs share."""
+    return {
+        **options.target_of(**{name: said[name] for name in _TARGET}),
+        **options.retry_of(**{name: said[name] for name in _RETRY}),
+        **options.given(tags=said["tag"], requires=said["require"]),
         **options.given(
-            **{name: said[name] for name in ("name", "queue", "priority", "region", "timeout", "overlap", "delivery")}
+            **{
+                name: said[name]
+                for name in ("queue", "priority", "region", "timeout", "run_timeout", "expires_after", "delivery")
+            }
         ),
     }

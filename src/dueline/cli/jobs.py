@@ -9,8 +9,18 @@ import typer
 from dueline.cli import options
 from dueline.cli.connecting import connect
 from dueline.cli.job_options import Written, job_options
+from dueline.cli.jobtypes import tell_of_task
 from dueline.cli.options import JobId
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, schedule_line, show
+from dueline.cli.output import (
+    Output,
+    OutputOption,
+    print_json,
+    print_page,
+    print_table,
+    schedule_line,
+    show,
+    target_line,
+)
 
 app = typer.Typer(
     help="Jobs: create, list, edit, pause, resume, run, delete; their occurrences and backfills.", no_args_is_help=True
@@ -28,10 +38,13 @@ def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
       dueline job create --url https://example.com/report --schedule "every weekday at 9:00" --timezone Europe/Berlin
       dueline job create --url https://example.com/close --cron "0 18 L * *" --calendar holidays --on-excluded before
       dueline job create --url https://example.com/sync --every 15m --body '{"full": false}' --name sync
+      dueline job create --task report --arg day=2026-03-29 --cron "0 6 * * *"
       dueline job create -f job.json
     """
     with connect() as client:
-        show(client.create_job(asked.job()), output)
+        job = client.create_job(asked.whole())
+        tell_of_task(client, job["target"])
+    show(job, output)
 
 
 @app.command("list")
@@ -63,9 +76,15 @@ def list_(
         print_json(page)
         return
     print_table(
-        ["ID", "NAME", "STATE", "SCHEDULE", "NEXT DUE", "QUEUE"],
+        ["ID", "NAME", "STATE", "SCHEDULE", "NEXT DUE", "QUEUE", "TARGET"],
         [
-            (job["id"], job["name"], job["state"], schedule_line(job["schedule"]), job["next_due_at"], job["queue"])
+            (
+                *(job[name] for name in ("id", "name", "state")),
+                schedule_line(job["schedule"]),
+                job["next_due_at"],
+                job["queue"],
+                target_line(job["target"]),
+            )
             for job in page["items"]
         ],
         uncut=["ID", "STATE"],
@@ -101,7 +120,10 @@ def edit(
       dueline job edit job_01h455vb4pex5vsknk084sn02q --queue reports --if-version 3
     """
     with connect() as client:
-        show(client.edit_job(job_id, asked.patch(), if_version=if_version), output)
+        job = client.edit_job(job_id, asked.patch(), if_version=if_version)
+        if "target" in asked.whole():
+            tell_of_task(client, job["target"])
+    show(job, output)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`dueline jobtype …`."""
+"""`dueline jobtype …`, and what is told to people who name a task."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import typer
 
 from dueline.cli.connecting import connect
 from dueline.cli.output import Output, OutputOption, print_json, print_record, print_table
+from dueline.sdk.client import Client
+from dueline.sdk.errors import ApiError, NotFound, Unreachable
 
 app = typer.Typer(help="Job types: the tasks that workers can carry out.", no_args_is_help=True)
 
@@ -71,6 +73,31 @@ def show_(
         ],
         uncut=["ARGUMENT"],
     )
+
+
+def tell_of_task(client: Client, target: Mapping[str, Any] | None) -> None:
+    """Tell on stderr what does not fit what workers say of a task. It may be they who are old, so nothing is refused."""
+    if not target or "task" not in target:
+        return
+    try:
+        known = client.job_type(str(target["task"]))
+    except NotFound as error:
+        typer.echo(f"Note: no worker has offered this task yet ({error}).", err=True)
+        return
+    except (ApiError, Unreachable):
+        return  # What was asked for is done; that nothing can be said of it is no failure.
+    for note in _misfits(target.get("args") or {}, known["parameters"]):
+        typer.echo(f"Note: {note}, say the workers that have this task.", err=True)
+
+
+def _misfits(args: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator[str]:
+    for name in parameters.get("required", ()):
+        if name not in args:
+            yield f"target.args.{name} is required"
+    if parameters.get("additionalProperties") is False:
+        for name in args:
+            if name not in parameters.get("properties", {}):
+                yield f"target.args.{name} is unknown"
 
 
 def _signature(parameters: Mapping[str, Any]) -> Iterator[str]:

@@ -23,15 +23,45 @@ Headers = Annotated[list[str] | None, typer.Option("--header", help="A header, a
 Body = Annotated[
     str | None, typer.Option("--body", help="The body: a JSON object or list, or any text; @FILE takes it from a file.")
 ]
+ConnectTimeout = Annotated[
+    str | None, typer.Option("--connect-timeout", help="How long connecting may take. Default: 10s.")
+]
+Expect = Annotated[
+    list[str] | None,
+    typer.Option("--expect", help="A status that is a success: 200, 2xx or 200-204; repeat it. Default: 2xx."),
+]
+Task = Annotated[str | None, typer.Option("--task", help="The task to carry out, in place of a URL to call.")]
+Args = Annotated[str | None, typer.Option("--args", help="Its arguments: a JSON object; @FILE takes them from a file.")]
+Arg = Annotated[
+    list[str] | None,
+    typer.Option("--arg", help="One argument, as name=value; repeat it. A value that is not JSON is text."),
+]
 Queue = Annotated[str | None, typer.Option("--queue", help="The queue. Default: default.")]
 Priority = Annotated[int | None, typer.Option("--priority", help="0 to 9; 9 is the most urgent. Default: 5.")]
 Region = Annotated[str | None, typer.Option("--region", help="The region to run in.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; repeat it.")]
 RetryAttempts = Annotated[int | None, typer.Option("--retry-attempts", help="Attempts in all. Default: 5.")]
-RetryBackoff = Annotated[str | None, typer.Option("--retry-backoff", help="exponential or fixed.")]
+RetryBackoff = Annotated[str | None, typer.Option("--retry-backoff", help="exponential, fixed or list.")]
 RetryBase = Annotated[str | None, typer.Option("--retry-base", help="The first wait, such as 1s.")]
 RetryCap = Annotated[str | None, typer.Option("--retry-cap", help="The longest wait, such as 5m.")]
+RetryDelays = Annotated[
+    str | None, typer.Option("--retry-delays", help="The waits, such as 1s,10s,1m; the last is repeated. Means list.")
+]
+RetryOn = Annotated[
+    list[str] | None,
+    typer.Option("--retry-on", help="What to try again, in place of the default: 503, 5xx, timeout, …; repeat it."),
+]
+NeverOn = Annotated[
+    list[str] | None, typer.Option("--never-on", help="What not to try again, named the same way; repeat it.")
+]
 Timeout = Annotated[str | None, typer.Option("--timeout", help="How long an attempt may take. Default: 30s.")]
+RunTimeout = Annotated[
+    str | None, typer.Option("--run-timeout", help="How long the whole run may take, with all its attempts.")
+]
+ExpiresAfter = Annotated[
+    str | None, typer.Option("--expires-after", help="How long after it is due it may still start, such as 1h.")
+]
+Requires = Annotated[list[str] | None, typer.Option("--require", help="A label that a worker must have; repeat it.")]
 Delivery = Annotated[str | None, typer.Option("--delivery", help="at_least_once or at_most_once.")]
 At = Annotated[str | None, typer.Option("--at", help="Once, at an RFC 3339 time.")]
 In = Annotated[str | None, typer.Option("--in", help="Once, after a while such as 2s or PT15M.")]
@@ -93,16 +123,57 @@ def given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def target_of(url: str | None, method: str | None, headers: list[str] | None, body: str | None) -> dict[str, Any]:
-    """The target that options ask for; empty when they ask for none."""
-    target = given(url=url, method=method, body=None if body is None else read_payload(body))
-    if headers:
-        target["headers"] = dict(_header(line) for line in headers)
+def target_of(
+    *,
+    url: str | None = None,
+    method: str | None = None,
+    header: list[str] | None = None,
+    body: str | None = None,
+    connect_timeout: str | None = None,
+    expect: list[str] | None = None,
+    task: str | None = None,
+    args: str | None = None,
+    arg: list[str] | None = None,
+) -> dict[str, Any]:
+    """The target that options ask for; empty when they ask for none. It says its type, so that it can replace one of another."""
+    kinds = [kind for kind, said in (("http", url), ("task", task)) if said is not None]
+    if len(kinds) > 1:
+        raise typer.BadParameter("give --url or --task, not both", param_hint="--task")
+    target = given(
+        type=kinds[0] if kinds else None,
+        url=url,
+        method=method,
+        headers=dict(_header(line) for line in header) if header else None,
+        body=None if body is None else read_payload(body),
+        connect_timeout=connect_timeout,
+        expected_status=expect,
+        task=task,
+        args=_arguments(args, arg or []) if args is not None or arg else None,
+    )
     return {"target": target} if target else {}
 
 
-def retry_of(attempts: int | None, backoff: str | None, base: str | None, cap: str | None) -> dict[str, Any]:
-    retry = given(max_attempts=attempts, backoff=backoff, base=base, cap=cap)
+def retry_of(
+    *,
+    retry_attempts: int | None,
+    retry_backoff: str | None,
+    retry_base: str | None,
+    retry_cap: str | None,
+    retry_delays: str | None,
+    retry_on: list[str] | None,
+    never_on: list[str] | None,
+) -> dict[str, Any]:
+    """The retry policy that options ask for; empty when they ask for none."""
+    delays = None if retry_delays is None else [delay.strip() for delay in retry_delays.split(",")]
+    retry = given(
+        max_attempts=retry_attempts,
+        backoff="list" if retry_backoff is None and delays else retry_backoff,
+        base=retry_base,
+        cap=retry_cap,
+        delays=delays,
+        retry_on=retry_on,
+        never_on=never_on,
+    )
     return {"retry": retry} if retry else {}
 
 
@@ -149,6 +220,22 @@ def overlay(lower: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
         under = merged.get(name)
         merged[name] = overlay(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
     return merged
+
+
+def _arguments(text: str | None, lines: list[str]) -> dict[str, Any]:
+    """The arguments of a task: those of an object, and single ones over them."""
+    arguments = {} if text is None else read_payload(text, hint="--args")
+    if not isinstance(arguments, dict):
+        raise typer.BadParameter("must be a JSON object", param_hint="--args")
+    for line in lines:
+        name, equals, value = line.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{line!r} is not name=value", param_hint="--arg")
+        try:
+            arguments[name] = decode(value.encode("utf-8", "replace"))
+        except Unreadable:
+            arguments[name] = value
+    return arguments
 
 
 def _header(line: str) -> tuple[str, str]:

@@ -109,6 +109,11 @@ def schedule_line(schedule: dict[str, Any] | None) -> str | None:
     return " ".join(part for part in (kind, said, schedule.get("timezone")) if part)
 
 
+def target_line(target: dict[str, Any]) -> str:
+    """A target in a line: `task report`, or `POST https://example.com/`."""
+    return f"task {target['task']}" if target["type"] == "task" else f"{target['method']} {target['url']}"
+
+
 def print_page(page: dict[str, Any], *, everything: bool = True) -> None:
     """Tell how to get the rest of a list; `everything`: all of it can be had at once."""
     if page["next_cursor"] is not None:

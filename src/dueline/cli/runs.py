@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli import options
-from dueline.cli.connecting import connect, read_object
+from dueline.cli.connecting import connect
+from dueline.cli.job_options import Written, run_options
+from dueline.cli.jobtypes import tell_of_task
 from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table, show
 
 app = typer.Typer(help="Runs: list them, look at one, end one, run something without a job.", no_args_is_help=True)
@@ -111,41 +113,20 @@ def print_run(run: dict[str, Any]) -> None:
 
 
 @app.command()
-def create(
-    file: options.FileOption = None,
-    url: options.Url = None,
-    method: options.Method = None,
-    header: options.Headers = None,
-    body: options.Body = None,
-    at: options.At = None,
-    in_: options.In = None,
-    queue: options.Queue = None,
-    priority: options.Priority = None,
-    region: options.Region = None,
-    tag: options.Tags = None,
-    retry_attempts: options.RetryAttempts = None,
-    retry_backoff: options.RetryBackoff = None,
-    retry_base: options.RetryBase = None,
-    retry_cap: options.RetryCap = None,
-    timeout: options.Timeout = None,
-    delivery: options.Delivery = None,
-    output: OutputOption = Output.TABLE,
-) -> None:
+@run_options
+def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
     """Run something without a job, at once or later. A file may hold many: {"runs": […]}.
 
     \b
     Examples:
       dueline run create --url http://127.0.0.1:8701/ --body hello
       dueline run create --url https://example.com/mail --in 10m --tag mail
+      dueline run create --task report --arg day=2026-03-29 --arg recipients='["ada"]'
     """
-    asked = {
-        **options.target_of(url, method, header, body),
-        **options.retry_of(retry_attempts, retry_backoff, retry_base, retry_cap),
-        **options.given(queue=queue, priority=priority, region=region, tags=tag, timeout=timeout, delivery=delivery),
-        **options.given(due_at=options.instant_of(at, in_)),
-    }
+    written = asked.whole()
     with connect() as client:
-        created = client.create_run(options.overlay(read_object(file), asked))
+        created = client.create_run(written)
+        tell_of_task(client, written.get("target"))
     if output is Output.JSON:
         print_json(created)
     elif "items" in created:
