@@ -170,11 +170,6 @@ class Process:
             slots=self._settings.slots if works else 0,
         )
 
-    def _make_crew(self) -> MakeCrew | None:
-        if self._app is None:
-            return None
-        return partial(TaskExecutor, app=self._app, threads=self._settings.threads, processes=self._settings.processes)
-
     def _parts(self, store: Store) -> list[Callable[[Membership, Definitions], Worker]]:
         if self._role is Role.SCHEDULER:
             return []
