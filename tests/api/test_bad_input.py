@@ -37,7 +37,7 @@ SHAPES: list[tuple[Any, str, str]] = [
     ({"target": None}, "target", "an object"),
     ({"target": "http://x/"}, "target", "an object"),
     ({"target": {}}, "target.url", "required"),
-    (target(type="task"), "target.type", "must be http"),
+    (target(type="ssh"), "target.type", "http"),
     (target(utl="x"), "target.utl", "did you mean url?"),
     (job(nmae="x"), "nmae", "did you mean name?"),
     (job(id="job_1"), "id", "set by Dueline"),
