@@ -15,6 +15,7 @@ from dueline.domain.states import HeldReason, RunKind, RunState
 from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.runtime.clock import ManualClock, StoreTime
+from dueline.store.fleet import Node
 from dueline.store.shapes import Claim, Finish, Postponed, Retry, Saved
 from dueline.testing.calls import Answer, Call, RecordingExecutor
 from dueline.testing.world import VirtualChance
@@ -39,6 +40,9 @@ class FakeStore:
 
     async def save(self, saved: Sequence[Saved]) -> set[RunId]:
         raise AssertionError(f"HTTP calls tell nothing while they are under way: {saved}")
+
+    async def nodes(self) -> list[Node]:
+        raise AssertionError("who makes HTTP calls has no need to know who else is there")
 
     async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
         self.postponed += postponed

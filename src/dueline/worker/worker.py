@@ -287,7 +287,7 @@ class Worker:
         if not claims:
             return
         prepared = await self._preparer.prepare(claims)
-        elsewhere = frozenset() if all(map(self._flights.knows, prepared)) else await self._elsewhere.tasks()
+        elsewhere = await self._had_elsewhere(prepared)
         checkpoints = await self._checkpoints(claims, prepared)
         now_ms = self._membership.time.now_ms()
         keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
@@ -301,7 +301,7 @@ class Worker:
         unsendable: dict[RunId, str] = {}
         put_off: list[Postponed] = []
         for claim, work in zip(claims, prepared, strict=True):
-            if isinstance(work, PreparedTask) and work.task in elsewhere and not self._flights.knows(work):
+            if isinstance(work, PreparedTask) and work.task in elsewhere:
                 put_off.append(self._elsewhere.put_off(claim, now_ms=now_ms))
                 continue
             postponed = self._flights.admit(claim, work, now_s=now_s, now_ms=now_ms)
@@ -319,6 +319,11 @@ class Worker:
         self._flights.fail(unsendable)
         if put_off:
             await self._store.postpone(put_off)
+
+    async def _had_elsewhere(self, prepared: list[Prepared]) -> frozenset[str]:
+        """Tasks that this worker does not have, and another has."""
+        strange = {work.task for work in prepared if isinstance(work, PreparedTask) and not self._flights.knows(work)}
+        return await self._elsewhere.having(strange) if strange else frozenset()
 
     async def _checkpoints(self, claims: list[Claim], prepared: list[Prepared]) -> dict[RunId, bytes]:
         """From where attempts go on, for tasks that were tried before."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from dueline.domain import limits
+from dueline.domain.lanes import TASK
 from dueline.domain.states import HeldReason
+from dueline.engine.looks import Look
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
+from dueline.store.fleet import Node
 from dueline.store.protocol import MemberStore
 from dueline.store.shapes import Claim, Postponed
 
@@ -18,22 +23,23 @@ class Elsewhere:
     """Looks at the living every few seconds, and only while somebody asks."""
 
     def __init__(self, store: MemberStore, clock: Clock, chance: Chance) -> None:
-        self._store = store
-        self._clock = clock
         self._chance = chance
-        self._tasks: frozenset[str] = frozenset()
-        self._looked_s = float("-inf")
+        self._nodes = Look(store.nodes, clock, fresh_s=_FRESH_S)
 
     async def tasks(self) -> frozenset[str]:
         """The names of all tasks that some worker has."""
-        now_s = self._clock.monotonic_s()
-        if now_s - self._looked_s > _FRESH_S:
-            living = [node for node in await self._store.nodes() if not node.expired and not node.draining]
-            self._tasks = frozenset(task for node in living for task in node.tasks)
-            self._looked_s = now_s
-        return self._tasks
+        return frozenset(task for node in await self._living() for task in node.tasks)
+
+    async def having(self, tasks: Collection[str]) -> frozenset[str]:
+        """Those of some tasks that some worker has. One that executes tasks and names none is taken at its word, and has all."""
+        if any(TASK in node.labels and not node.tasks for node in await self._living()):
+            return frozenset(tasks)
+        return (await self.tasks()).intersection(tasks)
 
     def put_off(self, claim: Claim, *, now_ms: int) -> Postponed:
         """Leave a run to a worker that has its task."""
         wait_ms = int(_WAIT_S * (1 + self._chance.fraction()) * 1000)
         return Postponed(claim.run_id, claim.token, now_ms + wait_ms, HeldReason.ELSEWHERE)
+
+    async def _living(self) -> list[Node]:
+        return [node for node in await self._nodes.take() if not node.expired and not node.draining]
