@@ -149,7 +149,7 @@ async def progress(surface: Surface, request: Request) -> Response:
     forms = checked(asked.runs, "runs", problems)
     saved = [read_progress(form, problems.within(f"runs[{index}].")) for index, form in enumerate(forms)]
     problems.raise_any()
-    return _accepted(forms, await surface.desk.save(saved))
+    return _accepted(forms, await surface.desk.save(worker_id_of(request), saved))
 
 
 async def leave(surface: Surface, request: Request) -> Response:

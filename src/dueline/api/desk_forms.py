@@ -10,7 +10,8 @@ from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.ids import RunId, parse_run_id
 from dueline.domain.texts import clean_text, kept_result
-from dueline.engine.desk import GivenBack, Reported
+from dueline.engine.desk import GivenBack
+from dueline.engine.execution.reported import Reported
 from dueline.store.fleet import JobType
 from dueline.store.shapes import Saved
 from dueline.wire.desk import GivenBackForm, HeldRun, OfferForm, ProgressForm, ResultForm

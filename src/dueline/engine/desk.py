@@ -7,7 +7,8 @@ put in and its signature. What they hold is theirs by the same tokens, and their
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -16,9 +17,8 @@ from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.lanes import HTTP, TASK, is_task, serves
 from dueline.domain.retry import GONE
-from dueline.domain.run import Outcome, OutcomeKind, no_such_task
+from dueline.domain.run import OutcomeKind, no_such_task
 from dueline.domain.states import HeldReason
-from dueline.domain.statuses import holds
 from dueline.engine.definitions import Definitions
 from dueline.engine.execution.calls import PreparedCall, Unsendable, make_call
 from dueline.engine.execution.deadlines import time_left_ms
@@ -28,8 +28,10 @@ from dueline.engine.execution.gone import GoneTargets
 from dueline.engine.execution.outcomes import End, conclude
 from dueline.engine.execution.overlaps import settle_overlaps
 from dueline.engine.execution.preparing import Prepared, PreparedTask, Preparer
+from dueline.engine.execution.reported import Reported, read_report
 from dueline.engine.execution.secrets import KeysOf
 from dueline.engine.execution.writing import write_ends
+from dueline.engine.looks import Look
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock, StoreTime
 from dueline.runtime.log import get_log
@@ -42,8 +44,9 @@ log = get_log(__name__)
 _READY = "ready/"
 _NEAR_S = 0.05
 """How soon to look again where something is ready and not due yet."""
-_FRESH_S = 0.02
-"""How long all who wait share one look at the queues."""
+_QUEUES_FRESH_S = 0.02
+_NODES_FRESH_S = 0.25
+"""How long all who wait share one look at the queues, and at the processes."""
 
 
 class Leased(msgspec.Struct, frozen=True):
@@ -55,20 +58,6 @@ class Leased(msgspec.Struct, frozen=True):
     call: HttpCall | None
     left_ms: int
     checkpoint: str | None
-
-
-class Reported(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an attempt. Without a kind, the status of the answer says it."""
-
-    run_id: RunId
-    token: int
-    kind: OutcomeKind | None
-    status: int | None = None
-    error: str | None = None
-    result: str | None = None
-    retry_after_ms: int | None = None
-    headers: dict[str, str] = {}
-    started_ms: int | None = None
 
 
 class GivenBack(msgspec.Struct, frozen=True):
@@ -99,14 +88,21 @@ class Desk:
         self._preparer = Preparer(self._definitions)
         self._gone = GoneTargets(store)
         self._elsewhere = Elsewhere(store, clock, chance)
+        self._lanes = Look(store.queues, clock, fresh_s=_QUEUES_FRESH_S)
+        self._nodes = Look(store.nodes, clock, fresh_s=_NODES_FRESH_S)
         self._waiting: set[asyncio.Event] = set()
-        self._lanes: list[tuple[str, str]] = []
-        self._looked_s = float("-inf")
+        self._owed: set[Claim] = set()
+        """What was claimed for workers that were not told of it."""
         self._turn = 0
         self._closed = False
         self._listens = False
         self.fenced_total = 0
         """Results that came too late: somebody else had the run by then."""
+
+    @property
+    def waiting(self) -> int:
+        """How many questions for runs wait for an answer."""
+        return len(self._waiting)
 
     def new_id(self) -> BootId:
         return BootId(self._chance.entropy().hex())
@@ -121,6 +117,7 @@ class Desk:
     async def beat(self, boot_id: BootId, *, busy: int, rates: Mapping[str, float]) -> DeskBeat:
         """Renew a worker's lease; answers what it should know. Raises LeaseLost."""
         beat = await self._store.beat(boot_id, lease_s=limits.LEASE_S, busy=busy, rates=rates)
+        await self._give_back_owed()
         return DeskBeat(beat.now_ms, beat.drain_asked, await self._store.cancels_of(boot_id))
 
     async def lease(
@@ -132,53 +129,48 @@ class Desk:
         holding: Collection[RunId] | None,
         left: Callable[[], Awaitable[bool]],
     ) -> list[Leased]:
-        """Due runs for a worker, waiting a while for the first of them. A worker that drains gets none. Raises LeaseLost.
+        """Due runs for a worker, waiting a while for the first of them. One that drains gets none, and hears so within a beat. Nor does
+        one that has not beaten for too long. Raises LeaseLost.
 
         `holding` are all runs that it knows to hold: what the store says to be its besides them was lost on its way, and goes back.
-        A limit of 0 asks for that alone.
-        `left` tells whether it is still there to take them.
+        A limit of 0 asks for that alone. `left` tells whether it has gone away meanwhile; what was claimed for it goes back then.
         """
-        node = await self._node(boot_id)
+        self._nodes.forget()
+        await self._node(boot_id)
+        await self._give_back_owed()
         if holding is not None:
             await self._give_back_unknown(boot_id, holding)
         if limit < 1:
             return []
-        until_s = self._clock.monotonic_s() + wait_s
-        hint = asyncio.Event()
-        self._listen()
-        self._waiting.add(hint)
-        try:
-            while not node.draining and not await left():
+        since_s = self._clock.monotonic_s()
+        with self._hints() as hint:
+            while not await left():
                 hint.clear()
-                lanes = [pair for pair in await self._ready_lanes() if _may_take(node, *pair)]
-                leased = await self._claim(node, lanes, limit=limit) if lanes else []
-                left_s = until_s - self._clock.monotonic_s()
+                node = await self._node(boot_id)
+                lanes = await self._lanes_for(node)
+                leased = await self._claim(node, lanes, limit=limit, left=left) if lanes else []
+                patience_s = min(wait_s, limits.BEAT_S) if node.draining else wait_s
+                left_s = since_s + patience_s - self._clock.monotonic_s()
                 if leased or left_s <= 0 or self._closed:
                     return leased
-                pause_s = min(left_s, _NEAR_S if lanes else limits.POLL_S)
-                try:
-                    async with asyncio.timeout(pause_s):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(left_s, _NEAR_S if lanes else limits.POLL_S)):
                         await hint.wait()
-                except TimeoutError:
-                    # Somebody may have asked it to drain meanwhile.
-                    node = await self._node(boot_id)
-            return []
-        finally:
-            self._waiting.discard(hint)
+        return []
 
     async def report(self, boot_id: BootId, reported: Sequence[Reported]) -> set[RunId]:
         """Write what became of some runs; answers those that were still the worker's by their tokens."""
-        held = await self._held(boot_id, [(one.run_id, one.token) for one in reported])
+        held = await self._held(boot_id, {(one.run_id, one.token) for one in reported})
         cancels = {asked.run_id: asked.reason for asked in await self._store.cancels_of(boot_id)}
         prepared = dict(zip(held, await self._preparer.prepare(list(held.values())), strict=True))
         now_ms = self._time().now_ms()
         ends: dict[RunId, End] = {}
         for one in reported:
             claim = held.get(one.run_id)
-            if claim is None:
+            if claim is None or claim.token != one.token:
                 continue
             work = prepared[one.run_id]
-            outcome = _outcome(one, work)
+            outcome = read_report(one, work)
             if outcome.status == GONE and isinstance(work, PreparedCall):
                 self._gone.add(claim)
             ends[one.run_id] = conclude(
@@ -192,8 +184,9 @@ class Desk:
                 awaited=work.awaited,
                 cancel=cancels.get(one.run_id),
             )
-        accepted = await write_ends(self._store, ends.values())
+        # First, because whoever hears that this failed reports it again, and what is written is written.
         await self._gone.step()
+        accepted = await write_ends(self._store, ends.values())
         refused = {one.run_id for one in reported} - accepted
         if refused:
             self.fenced_total += len(refused)
@@ -202,7 +195,7 @@ class Desk:
 
     async def release(self, boot_id: BootId, given_back: Sequence[GivenBack]) -> set[RunId]:
         """Take back what was not started; answers what was still the worker's."""
-        held = await self._held(boot_id, [(one.run_id, one.token) for one in given_back])
+        held = await self._held(boot_id, {(one.run_id, one.token) for one in given_back})
         now_ms = self._time().now_ms()
         put_off = [
             Postponed(one.run_id, one.token, now_ms + one.delay_ms, one.reason)
@@ -214,12 +207,15 @@ class Desk:
         accepted = await self._store.release(at_once) if at_once else set()
         return accepted | (await self._store.postpone(put_off) if put_off else set())
 
-    async def save(self, saved: Sequence[Saved]) -> set[RunId]:
-        """Keep what runs under way tell of themselves."""
-        return await self._store.save(saved)
+    async def save(self, boot_id: BootId, saved: Sequence[Saved]) -> set[RunId]:
+        """Keep what runs under way tell of themselves; answers what was still the worker's."""
+        held = await self._held(boot_id, {(one.run_id, one.token) for one in saved})
+        kept = [one for one in saved if one.run_id in held]
+        return await self._store.save(kept) if kept else set()
 
     async def leave(self, boot_id: BootId) -> None:
         """Strike a worker off. What it still holds is given to others."""
+        self._nodes.forget()
         await self._node(boot_id)
         await self._store.leave(boot_id)
 
@@ -228,14 +224,22 @@ class Desk:
         self._closed = True
         self._hint_all()
 
-    def _listen(self) -> None:
+    @contextmanager
+    def _hints(self) -> Iterator[asyncio.Event]:
+        """Set whenever something may be ready."""
         if not self._listens:
             self._listens = True
             self._store.listen(self._wake)
+        hint = asyncio.Event()
+        self._waiting.add(hint)
+        try:
+            yield hint
+        finally:
+            self._waiting.discard(hint)
 
     def _wake(self, topic: str) -> None:
         if topic.startswith(_READY):
-            self._looked_s = float("-inf")
+            self._lanes.forget()
             self._hint_all()
 
     def _hint_all(self) -> None:
@@ -243,30 +247,40 @@ class Desk:
             hint.set()
 
     async def _node(self, boot_id: BootId) -> Node:
-        for node in await self._store.nodes():
+        for node in await self._nodes.take():
             if node.boot_id == boot_id:
                 return node
         raise LeaseLost(f"worker {boot_id} is not registered, or was declared dead: register again")
 
-    async def _ready_lanes(self) -> list[tuple[str, str]]:
-        now_s = self._clock.monotonic_s()
-        if now_s - self._looked_s > _FRESH_S:
-            self._looked_s = now_s
-            self._lanes = await self._store.queues()
-        return self._lanes
+    async def _lanes_for(self, node: Node) -> list[tuple[str, str]]:
+        """Queues with what is ready in them that a worker may take now."""
+        if node.draining or node.expired or self._closed:
+            return []
+        return [pair for pair in await self._lanes.take() if _may_take(node, *pair)]
 
-    async def _claim(self, node: Node, lanes: list[tuple[str, str]], *, limit: int) -> list[Leased]:
-        """From one lane after the other, another one first each time."""
+    async def _claim(
+        self, node: Node, lanes: list[tuple[str, str]], *, limit: int, left: Callable[[], Awaitable[bool]]
+    ) -> list[Leased]:
+        """From one lane after the other, another one first each time. What cannot be handed over goes back, whatever happens here."""
         self._turn += 1
         leased: list[Leased] = []
-        for index in range(len(lanes)):
-            queue, lane = lanes[(index + self._turn) % len(lanes)]
-            claimed = await self._store.claim(node.boot_id, queue, lane, ahead_ms=0, limit=limit - len(leased))
-            await settle_overlaps(self._store, self._definitions, claimed.blocked)
-            leased += await self._lease_all(node, claimed.claims, queue)
-            if len(leased) >= limit:
-                break
-        return leased
+        in_hand: set[Claim] = set()
+        try:
+            for index in range(len(lanes)):
+                queue, lane = lanes[(index + self._turn) % len(lanes)]
+                claimed = await self._store.claim(node.boot_id, queue, lane, ahead_ms=0, limit=limit - len(leased))
+                in_hand.update(claimed.claims)
+                await settle_overlaps(self._store, self._definitions, claimed.blocked)
+                leased += await self._lease_all(node, claimed.claims, queue)
+                if len(leased) >= limit:
+                    break
+            if not await left():
+                in_hand.clear()
+                return leased
+        finally:
+            self._owed |= in_hand
+        await self._give_back_owed()
+        return []
 
     async def _lease_all(self, node: Node, claims: list[Claim], queue: str) -> list[Leased]:
         if not claims:
@@ -303,14 +317,17 @@ class Desk:
         ]
         if not strange:
             return works
-        offered, now_ms = await self._elsewhere.tasks(), self._time().now_ms()
-        put_off = [self._elsewhere.put_off(claim, now_ms=now_ms) for claim, task in strange if task in offered]
+        had = await self._elsewhere.having({task for _, task in strange})
+        now_ms = self._time().now_ms()
+        put_off = [self._elsewhere.put_off(claim, now_ms=now_ms) for claim, task in strange if task in had]
         if put_off:
             await self._store.postpone(put_off)
-        await self._fail(
-            node, {claim: no_such_task(task, offered).error for claim, task in strange if task not in offered}
-        )
-        return [(claim, work) for claim, work in works if claim not in dict(strange)]
+        lacking = [(claim, task) for claim, task in strange if task not in had]
+        if lacking:
+            known = await self._elsewhere.tasks()
+            await self._fail(node, {claim: no_such_task(task, known).error for claim, task in lacking})
+        left_out = {claim.run_id for claim, _ in strange}
+        return [(claim, work) for claim, work in works if claim.run_id not in left_out]
 
     async def _fail(self, node: Node, reasons: Mapping[Claim, str | None]) -> None:
         """End runs that cannot even be tried."""
@@ -324,11 +341,18 @@ class Desk:
                 ],
             )
 
-    async def _held(self, boot_id: BootId, wanted: Sequence[tuple[RunId, int]]) -> dict[RunId, Claim]:
+    async def _held(self, boot_id: BootId, wanted: set[tuple[RunId, int]]) -> dict[RunId, Claim]:
         """Those of some runs that a worker holds by the given tokens."""
-        tokens = dict(wanted)
         owned = await self._store.claims_of(boot_id)
-        return {claim.run_id: claim for claim in owned if tokens.get(claim.run_id) == claim.token}
+        return {claim.run_id: claim for claim in owned if (claim.run_id, claim.token) in wanted}
+
+    async def _give_back_owed(self) -> None:
+        """By their tokens: what somebody else has by now stays with them."""
+        if self._owed:
+            owed = list(self._owed)
+            await self._store.release(owed)
+            self._owed.difference_update(owed)
+            log.info("runs given back", count=len(owed))
 
     async def _give_back_unknown(self, boot_id: BootId, holding: Collection[RunId]) -> None:
         unknown = [claim for claim in await self._store.claims_of(boot_id) if claim.run_id not in holding]
@@ -341,22 +365,3 @@ def _may_take(node: Node, queue: str, lane: str) -> bool:
     """Whether a worker serves a queue and executes what stands in one of its lanes."""
     kind = TASK if is_task(lane) else HTTP
     return queue in (node.queues or (queue,)) and kind in node.labels and serves(lane, node.labels)
-
-
-def _outcome(one: Reported, work: Prepared) -> Outcome:
-    kind = one.kind
-    if kind is None:
-        expected = holds(work.expected, one.status or 0) if isinstance(work, PreparedCall) else one.error is None
-        kind = OutcomeKind.SUCCEEDED if expected else OutcomeKind.REFUSED
-    return Outcome(
-        kind=kind,
-        status=one.status,
-        error=one.error if one.error or kind is OutcomeKind.SUCCEEDED else _said(one),
-        result=one.result,
-        retry_after_ms=one.retry_after_ms,
-        headers=one.headers,
-    )
-
-
-def _said(one: Reported) -> str:
-    return "the worker did not say why" if one.status is None else f"the target answered {one.status}"
