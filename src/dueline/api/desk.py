@@ -16,6 +16,7 @@ from dueline.api.desk_forms import (
     read_given_back,
     read_offers,
     read_progress,
+    read_rates,
     read_result,
     read_run_id,
 )
@@ -54,6 +55,8 @@ _WAIT_MS_MAX = 30_000
 _QUEUES_MAX = 64
 _TEXT_LETTERS_MAX = 200
 _BUSY_MAX = 1_000_000
+_HOLDING_MAX = 100_000
+"""Ids of one call: they are read in a tenth of a second."""
 
 
 async def register(surface: Surface, request: Request) -> Response:
@@ -96,12 +99,9 @@ async def heartbeat(surface: Surface, request: Request) -> Response:
     asked = await optional_body(request, HeartbeatInput)
     problems = Problems()
     check_count(asked.busy, "busy", problems, least=0, most=_BUSY_MAX)
-    check_names_list(list(asked.rates), "rates", problems, most=_QUEUES_MAX, noun="queues")
-    for queue, rate in asked.rates.items():
-        if not 0 <= rate <= _BUSY_MAX:
-            problems.add(f"rates.{CONTROL.sub('?', queue)}", f"must be between 0 and {_BUSY_MAX}")
+    rates = read_rates(asked.rates, problems)
     problems.raise_any()
-    beat = await surface.desk.beat(worker_id_of(request), busy=asked.busy, rates=asked.rates)
+    beat = await surface.desk.beat(worker_id_of(request), busy=asked.busy, rates=rates)
     cancels = [CancelView(id=run_text(one.run_id), token=one.token, reason=one.reason) for one in beat.cancels]
     return json_answer(HeartbeatView(now=format_instant(beat.now_ms), drain=beat.drain_asked, cancels=cancels))
 
@@ -113,6 +113,7 @@ async def lease(surface: Surface, request: Request) -> Response:
     wait_ms = read_duration(asked.wait, "wait", problems, least_ms=0, most_ms=_WAIT_MS_MAX)
     holding = None
     if asked.holding is not None:
+        check_count(len(asked.holding), "holding", problems, least=0, most=_HOLDING_MAX)
         holding = {read_run_id(text, f"holding[{index}]", problems) for index, text in enumerate(asked.holding)}
     problems.raise_any()
     leased = await surface.desk.lease(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+from operator import itemgetter
 from typing import TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -15,7 +17,7 @@ from dueline.engine.execution.reported import Reported
 from dueline.store.fleet import JobType
 from dueline.store.shapes import Saved
 from dueline.wire.desk import GivenBackForm, HeldRun, OfferForm, ProgressForm, ResultForm
-from dueline.wire.labels import check_count, check_name, check_queue, read_duration, read_instant
+from dueline.wire.labels import CONTROL, check_count, check_name, check_queue, read_duration, read_instant
 from dueline.wire.problems import Problems
 from dueline.wire.reading import encode
 from dueline.wire.targets import payload_problem
@@ -23,6 +25,8 @@ from dueline.wire.targets import payload_problem
 F = TypeVar("F", bound=HeldRun)
 
 _TASKS_MAX = 1_000
+_RATES_KEPT = 64
+_RATE_MAX = 1_000_000
 
 
 def read_offers(forms: list[OfferForm], problems: Problems) -> list[JobType]:
@@ -51,6 +55,17 @@ def read_offers(forms: list[OfferForm], problems: Problems) -> list[JobType]:
                 description=form.description,
             )
     return list(types.values())
+
+
+def read_rates(rates: dict[str, float], problems: Problems) -> dict[str, float]:
+    """What a worker took from its busiest queues: it is not kept from beating for having many."""
+    kept = dict(nlargest(_RATES_KEPT, rates.items(), key=itemgetter(1)))
+    for queue, rate in kept.items():
+        field = f"rates.{CONTROL.sub('?', queue)}"
+        check_queue(queue, problems, field=field)
+        if not 0 <= rate <= _RATE_MAX:
+            problems.add(field, f"must be between 0 and {_RATE_MAX}")
+    return kept
 
 
 def checked(forms: list[F] | UnsetType, field: str, problems: Problems) -> list[F]:
@@ -85,28 +100,34 @@ def read_result(form: ResultForm, problems: Problems) -> Reported:
     retry_after_ms = None
     if form.retry_after is not None:
         retry_after_ms = read_duration(
-            form.retry_after, "retry_after", problems, least_ms=0, most_ms=limits.RETRY_AFTER_MS_MAX
+            form.retry_after, "retry_after", problems, least_ms=0, most_ms=limits.RETRY_CAP_MS_MAX
         )
     if form.outcome is None and form.status is None:
         problems.add("outcome", "is required where there is no status")
     if form.status is not None:
         check_count(form.status, "status", problems, least=100, most=999)
-    if len(form.headers) > limits.KEEP_HEADERS_MAX:
-        problems.add("headers", f"must be at most {limits.KEEP_HEADERS_MAX}")
+    _check_headers(form.headers, problems)
     return Reported(
         run_id=read_run_id(form.id, "id", problems),
         token=_token(form),
         kind=form.outcome,
         status=form.status,
-        error=None if form.error is None else clean_text(form.error)[: limits.ERROR_LETTERS_MAX],
+        error=None if form.error is None else clean_text(form.error[: limits.ERROR_LETTERS_MAX]),
         result=_read_kept(form),
         retry_after_ms=retry_after_ms,
         headers={
-            clean_text(name).lower(): clean_text(value)[: limits.HEADER_LETTERS_MAX]
+            name.lower(): clean_text(value[: limits.RESPONSE_HEADER_LETTERS_MAX])
             for name, value in form.headers.items()
         },
         started_ms=None if form.started_at is None else read_instant(form.started_at, "started_at", problems),
     )
+
+
+def _check_headers(headers: dict[str, str], problems: Problems) -> None:
+    if len(headers) > limits.KEEP_HEADERS_MAX:
+        problems.add("headers", f"must be at most {limits.KEEP_HEADERS_MAX}")
+    for name in headers:
+        check_name(name, problems, field=f"headers.{CONTROL.sub('?', name)}")
 
 
 def _read_kept(form: ResultForm) -> str | None:
@@ -114,7 +135,8 @@ def _read_kept(form: ResultForm) -> str | None:
     if form.result is None:
         return None
     if form.status is not None and isinstance(form.result, str):
-        return clean_text(form.result)[: limits.RESPONSE_KEPT_BYTES]
+        kept = form.result.encode(errors="replace")[: limits.RESPONSE_KEPT_BYTES]
+        return clean_text(kept.decode(errors="ignore"))
     return clean_text(kept_result(encode(form.result)))
 
 
@@ -138,5 +160,5 @@ def read_progress(form: ProgressForm, problems: Problems) -> Saved:
             checkpoint = encode(form.checkpoint).decode()
     if form.progress is not None and not 0 <= form.progress <= 1:
         problems.add("progress", "must be between 0 and 1")
-    note = None if form.note is None else clean_text(form.note)[: limits.PROGRESS_LETTERS_MAX]
+    note = None if form.note is None else clean_text(form.note[: limits.PROGRESS_LETTERS_MAX])
     return Saved(read_run_id(form.id, "id", problems), _token(form), checkpoint, form.progress, note)
