@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from dueline.api.app import make_app
-from dueline.api.routes import make_surface
+from dueline.api.routes import Surface, make_surface
 from dueline.api.server import ApiServer
 from dueline.domain.errors import StoreUnavailable
 from dueline.engine.timekeeping import Timekeeper
@@ -51,6 +51,7 @@ class ServedApi:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._store: Store | None = None
         self._server: ApiServer | None = None
+        self._surface: Surface | None = None
         self.stopping = False
 
     def __enter__(self) -> Self:
@@ -75,6 +76,12 @@ class ServedApi:
     def port(self) -> int:
         assert self._server is not None
         return self._server.port
+
+    @property
+    def waiting(self) -> int:
+        """How many questions of workers wait for an answer."""
+        assert self._surface is not None
+        return self._surface.desk.waiting
 
     def on_store(self, ask: Callable[[Store], Awaitable[T]]) -> T:
         async def asked() -> T:
@@ -106,6 +113,11 @@ class ServedApi:
         finally:
             connection.close()
 
+    def stop(self) -> None:
+        """Stop serving, as a process does that ends; the store stays open."""
+        assert self._server is not None
+        self._await(self._server.stop())
+
     def create(self, **fields: Any) -> Any:
         """A job that was created."""
         reply = self.call("POST", "/v1/jobs", {"target": TARGET, **fields})
@@ -125,8 +137,8 @@ class ServedApi:
                 raise StoreUnavailable("stopping")
             await store.now_ms()
 
-        surface = make_surface(store, lambda: keeper.time, clock, SystemChance(), ready=ready)
-        self._server = ApiServer(make_app(surface), "127.0.0.1", 0)
+        self._surface = surface = make_surface(store, lambda: keeper.time, clock, SystemChance(), ready=ready)
+        self._server = ApiServer(make_app(surface), "127.0.0.1", 0, stopping=surface.desk.close)
         await self._server.start()
 
     async def _stop(self) -> None:
