@@ -24,6 +24,24 @@ from dueline.wire.deadletters import (
     PurgeView,
     RedriveInput,
 )
+from dueline.wire.desk import (
+    AcceptedView,
+    CancelView,
+    GivenBackForm,
+    HeartbeatInput,
+    HeartbeatView,
+    LeasedView,
+    LeaseInput,
+    LeaseView,
+    OfferForm,
+    ProgressForm,
+    ProgressInput,
+    RegisteredView,
+    RegisterInput,
+    ReleaseInput,
+    ReportInput,
+    ResultForm,
+)
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
 from dueline.wire.jobs import JobInput, JobView
 from dueline.wire.jobtypes import JobTypeView
@@ -51,6 +69,8 @@ FORMS = [
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),
+    *(RegisterInput, OfferForm, RegisteredView, HeartbeatInput, HeartbeatView, CancelView, LeaseInput, LeaseView),
+    *(LeasedView, ReportInput, ResultForm, ReleaseInput, GivenBackForm, ProgressInput, ProgressForm, AcceptedView),
 ]
 
 
