@@ -22,9 +22,10 @@ from tests.support.dueline import DuelineProcess, processes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "guides" / "workers.md").read_text()
 PROSE = " ".join(TEXT.split())
-EXAMPLES: dict[str, str] = dict(re.findall(r"```(?:python|bash)\n# (worker\.\w+)\n(.*?)```", TEXT, re.DOTALL))
+EXAMPLES: dict[str, str] = dict(re.findall(r"```(?:python|bash)\n# (\w+\.\w+)\n(.*?)```", TEXT, re.DOTALL))
 SHELL = shutil.which("dash") or "sh"
-PROGRAMS = {"worker.py": [sys.executable, "-W", "error"], "worker.sh": [SHELL]}
+PYTHON = [sys.executable, "-W", "error"]
+PROGRAMS = {"small_worker.py": PYTHON, "worker.py": PYTHON, "worker.sh": [SHELL]}
 WAIT_S_MAX = 30.0
 POLL_S = 0.02
 
@@ -69,7 +70,7 @@ class World:
         """The run, once it is over."""
         deadline = time.monotonic() + WAIT_S_MAX
         while (run := self.client.run(run_id))["finished_at"] is None:
-            assert time.monotonic() < deadline, (run, *(log.read_text() for log in self.folder.glob("worker*.log")))
+            assert time.monotonic() < deadline, (run, *(log.read_text() for log in self.folder.glob("*worker*.log")))
             time.sleep(POLL_S)
         return run
 
@@ -89,8 +90,14 @@ def world(tmp_path: Path) -> Iterator[World]:
         world.client.close()
 
 
-def test_the_python_worker_carries_runs_out_and_drains(world: World) -> None:
-    with world.worker("worker.py") as process:
+def test_the_small_worker_has_thirty_lines() -> None:
+    # With the one that names it.
+    assert len([line for line in EXAMPLES["small_worker.py"].splitlines() if line]) + 1 <= 30
+
+
+@pytest.mark.parametrize("name", ["small_worker.py", "worker.py"])
+def test_the_python_workers_carry_runs_out_and_drain(world: World, name: str) -> None:
+    with world.worker(name) as process:
         runs = [world.run("py", "add", a=number, b=1) for number in range(5)]
         assert [world.ended(run_id)["result"] for run_id in runs] == ["1", "2", "3", "4", "5"]
         order, job = (json.loads(body) for body in re.findall(r"curl -d '(.*)' \\", TEXT))
@@ -103,7 +110,8 @@ def test_the_python_worker_carries_runs_out_and_drains(world: World) -> None:
         (worker,) = world.workers()
         world.client.drain_worker(worker)
         assert process.wait(WAIT_S_MAX) == 0
-        assert world.workers() == []
+        # The small one does not take its leave: its lease tells that it is gone.
+        assert world.workers() == ([worker] if name == "small_worker.py" else [])
 
 
 def test_the_shell_worker_carries_runs_out_and_drains(world: World) -> None:
@@ -130,9 +138,15 @@ def test_a_worker_that_is_struck_off_ends(world: World, name: str) -> None:
         assert process.wait(WAIT_S_MAX) != 0
 
 
-def test_the_shell_worker_ends_when_its_beats_fail(world: World) -> None:
-    with world.worker("worker.sh") as process:
-        world.ended(world.run("sh", "count", file="/dev/null"))
+@pytest.mark.parametrize("name", ["small_worker.py", "worker.sh"])
+def test_a_worker_ends_when_its_beats_fail(world: World, name: str) -> None:
+    with world.worker(name) as process:
+        runs = {
+            "worker.sh": ("sh", "count", {"file": "/dev/null"}),
+            "small_worker.py": ("py", "greet", {"name": "Ada"}),
+        }
+        queue, task, args = runs[name]
+        world.ended(world.run(queue, task, **args))
         world.server.pause()
         try:
             assert process.wait(WAIT_S_MAX) != 0
