@@ -37,7 +37,7 @@ SHAPES: list[tuple[Any, str, str]] = [
     ({"target": None}, "target", "an object"),
     ({"target": "http://x/"}, "target", "an object"),
     ({"target": {}}, "target.url", "required"),
-    (target(type="ssh"), "target.type", "http"),
+    (target(type="ssh"), "target.type", "must be http or task"),
     (target(utl="x"), "target.utl", "did you mean url?"),
     (job(nmae="x"), "nmae", "did you mean name?"),
     (job(id="job_1"), "id", "set by Dueline"),
@@ -59,6 +59,25 @@ SHAPES: list[tuple[Any, str, str]] = [
     (schedule(cron="0 0 * * *", dst_gap="later"), "schedule.dst_gap", "run_after"),
     (schedule(cron="0 0 * * *", dst_overlap="third"), "schedule.dst_overlap", "both"),
     (schedule(at="2099-01-01T00:00:00Z", allow_past="yes"), "schedule.allow_past", "true or false"),
+]
+
+TASKS: list[tuple[Any, str, str]] = [
+    ({"target": {"type": "task"}}, "target.task", "is required"),
+    ({"target": {"type": "task", **TARGET, "task": "t"}}, "target.url", "has no use for a task"),
+    ({"target": {"task": "t", **TARGET}}, "target.task", "has no use for an HTTP call: say type task"),
+    ({"target": {"type": "http", **TARGET, "args": {}}}, "target.args", "has no use for an HTTP call"),
+    ({"target": {"task": ""}}, "target.task", "1 to 200 letters"),
+    ({"target": {"task": "t\0"}}, "target.task", "control characters"),
+    ({"target": {"task": "t" * 201}}, "target.task", "1 to 200 letters"),
+    ({"target": {"task": "t", "arg": {}}}, "target.arg", "did you mean args?"),
+    ({"target": {"task": "t", "args": []}}, "target.args", "an object, not a list"),
+    ({"target": {"task": "t", "args": {"a": "\0"}}}, "target.args", "NUL"),
+    ({"target": {"task": "t", "args": {"\0": 1}}}, "target.args", "NUL"),
+    ({"target": {"task": "t", "args": {"a": "x" * 65_536}}}, "target.args", "is 65544 bytes long, and may be 65536"),
+    ({"target": {"task": "t", "args": {"a": deep(64)}}}, "target.args", "more than 64 levels deep"),
+    ({"target": {"task": "t", "body": {}}}, "target.body", "say what it needs in target.args"),
+    ({"target": {"task": "t", "headers": {"A": "b"}}}, "target.headers", "has no use for a task"),
+    ({"target": {"task": "t"}, "requires": ["task"]}, "requires", "task"),
 ]
 
 TARGETS: list[tuple[Any, str, str]] = [
@@ -194,7 +213,7 @@ LABELS: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "field", "reason"), SHAPES + TARGETS + SCHEDULES + LABELS)
+@pytest.mark.parametrize(("body", "field", "reason"), SHAPES + TASKS + TARGETS + SCHEDULES + LABELS)
 def test_a_bad_job_is_refused(api: ServedApi, body: Any, field: str, reason: str) -> None:
     reply = api.call("POST", "/v1/jobs", raw=json.dumps(body).encode())
     problem = reply.json
@@ -207,7 +226,7 @@ def test_a_bad_job_is_refused(api: ServedApi, body: Any, field: str, reason: str
 
 
 def test_nothing_of_a_bad_job_is_stored(own_api: ServedApi) -> None:
-    for body, _, _ in SHAPES + TARGETS + SCHEDULES + LABELS:
+    for body, _, _ in SHAPES + TASKS + TARGETS + SCHEDULES + LABELS:
         assert own_api.call("POST", "/v1/jobs", raw=json.dumps(body).encode()).status == 422
     assert own_api.call("GET", "/v1/jobs").json == {"items": [], "next_cursor": None}
 
@@ -285,7 +304,7 @@ QUERIES: list[tuple[str, str, str]] = [
     ("/v1/jobs?sate=active", "sate", "unknown parameter"),
     ("/v1/jobs?state=running", "state", "paused"),
     ("/v1/jobs?state=active&state=paused", "state", "twice"),
-    ("/v1/jobs?target_type=ssh", "target_type", "http"),
+    ("/v1/jobs?target_type=ssh", "target_type", "http, task"),
     ("/v1/jobs?limit=ten", "limit", "whole number"),
     ("/v1/jobs?name_prefix=%00", "name_prefix", "control"),
     ("/v1/jobs?cursor=x", "cursor", "not a cursor"),
