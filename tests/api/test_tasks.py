@@ -1,9 +1,12 @@
 """Jobs whose target is a task, written, read and changed over the API."""
 
+from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from dueline import App
 from tests.api.serving import TARGET, Reply, ServedApi
 from tests.api.working import a_dead_letter
 
@@ -108,3 +111,21 @@ def test_a_dead_call_may_be_redriven_as_a_task(own_api: ServedApi) -> None:
     assert (reply.status, reply.json["parent_run_id"]) == (201, run_id)
     refused = own_api.call("POST", f"/v1/dead-letters/{a_dead_letter(own_api)}/redrive", {"target": {"type": "task"}})
     assert (refused.status, list(refused.reasons)) == (422, ["target.task"])
+
+
+def test_a_task_with_every_option_is_scheduled_and_enqueued(own_api: ServedApi) -> None:
+    with closing(App(url=own_api.url, api_key="")) as app:
+        retry = {"max_attempts": 2, "base": timedelta(minutes=1), "never_on": ["timeout"]}
+
+        @app.task(name="report", queue="reports", timeout="10m", retry=retry, concurrency=2)
+        def report(day: str) -> str:
+            return day
+
+        job = report.schedule("every weekday at 9:00", timezone="Europe/Berlin", name="daily", args={"day": "monday"})
+        run_id = report.using(tags=["now"]).enqueue("tuesday")
+        ids = report.later("10m").enqueue_many([{"day": "friday"}] * 3)
+    assert job["target"] == {"type": "task", "task": "report", "args": {"day": "monday"}}
+    assert (job["queue"], job["timeout"], job["retry"]["base"], job["name"]) == ("reports", "PT10M", "PT1M", "daily")
+    run = own_api.call("GET", f"/v1/runs/{run_id}").json
+    assert (run["queue"], run["tags"], run["state"]) == ("reports", ["now"], "ready")
+    assert {own_api.call("GET", f"/v1/runs/{one}").json["state"] for one in ids} == {"scheduled"}
