@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
 import msgspec
@@ -24,6 +25,7 @@ class Saves:
         self._save = save
         self._monotonic = monotonic
         self._waiting: dict[RunId, Saved] = {}
+        self._writing = asyncio.Lock()
         self._next_s = 0.0
         self.wakeup = Wakeup()
 
@@ -48,22 +50,27 @@ class Saves:
         wait_s = self._next_s - self._monotonic()
         if wait_s > 0:
             return wait_s
-        await self._write([self._waiting[run_id] for run_id in list(self._waiting)[:_BATCH]])
+        await self._write(list(self._waiting)[:_BATCH])
         self._next_s = self._monotonic() + limits.SAVE_GROUP_S
         return limits.SAVE_GROUP_S if self._waiting else _IDLE_S
 
     async def flush(self, run_ids: Collection[RunId]) -> None:
-        """Write at once what is waiting of some runs."""
-        waiting = [self._waiting[run_id] for run_id in run_ids if run_id in self._waiting]
-        if waiting:
-            await self._write(waiting)
+        """Write at once what is waiting of some runs. Afterwards nothing of it is on its way any more."""
+        if not self._waiting.keys().isdisjoint(run_ids):
+            await self._write(run_ids)
 
-    async def _write(self, batch: list[Saved]) -> None:
-        for saved in batch:
-            del self._waiting[saved.run_id]
-        try:
-            await self._save(batch)
-        except StoreUnavailable:
-            # What was told meanwhile is later, and stays.
-            self._waiting = {saved.run_id: saved for saved in batch} | self._waiting
-            raise
+    async def _write(self, run_ids: Collection[RunId]) -> None:
+        """One write at a time, so that none overtakes another. What is told meanwhile adds to what is being written, and waits."""
+        async with self._writing:
+            batch = [self._waiting[run_id] for run_id in run_ids if run_id in self._waiting]
+            done = batch
+            try:
+                if batch:
+                    await self._save(batch)
+            except StoreUnavailable:
+                done = []
+                raise
+            finally:
+                for saved in done:
+                    if self._waiting[saved.run_id] is saved:
+                        del self._waiting[saved.run_id]
