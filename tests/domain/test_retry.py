@@ -209,3 +209,12 @@ def test_no_policy_tries_again_what_cannot_be_tried(kind: OutcomeKind) -> None:
     assert not is_retryable(everything, Outcome(kind=kind))
     assert not is_retryable(everything, refused(410))
     assert is_retryable(everything, refused(411))
+
+
+@pytest.mark.parametrize(("elapsed_ms", "delay_ms"), [(0, 600_000), (1, None)])
+def test_a_task_that_named_its_time_is_bound_by_the_time_for_all_attempts(
+    elapsed_ms: int, delay_ms: int | None
+) -> None:
+    policy = RetryPolicy(max_elapsed_ms=600_000)
+    outcome = Outcome(kind=OutcomeKind.ERRORED, retry_after_ms=600_000)
+    assert decide(policy, outcome, attempts=1, chance=0.5, elapsed_ms=elapsed_ms) == delay_ms

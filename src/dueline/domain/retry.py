@@ -64,13 +64,7 @@ def decide(policy: RetryPolicy, outcome: Outcome, *, attempts: int, chance: floa
     """
     if not is_retryable(policy, outcome) or attempts >= policy.max_attempts:
         return None
-    if outcome.kind is OutcomeKind.ERRORED and outcome.retry_after_ms is not None:
-        # A task named its time itself. A target's Retry-After comes with a status, and is a least.
-        return min(outcome.retry_after_ms, limits.RETRY_CAP_MS_MAX)
-    ceiling_ms = _ceiling_ms(policy, attempts)
-    delay_ms = int(ceiling_ms * chance) if policy.backoff is Backoff.EXPONENTIAL else ceiling_ms
-    if outcome.status in PATIENT_STATUSES:
-        delay_ms = max(delay_ms, ceiling_ms // 2, min(outcome.retry_after_ms or 0, limits.RETRY_AFTER_MS_MAX))
+    delay_ms = _delay_ms(policy, outcome, attempts=attempts, chance=chance)
     if policy.max_elapsed_ms is not None and elapsed_ms + delay_ms > policy.max_elapsed_ms:
         return None
     return delay_ms
@@ -91,6 +85,17 @@ def is_retryable(policy: RetryPolicy, outcome: Outcome) -> bool:
 def is_poison(policy: RetryPolicy, *, lost: int) -> bool:
     """Whether a run has taken down so many workers (`lost`, this one included) that no other may try it."""
     return lost >= policy.max_lost
+
+
+def _delay_ms(policy: RetryPolicy, outcome: Outcome, *, attempts: int, chance: float) -> int:
+    if outcome.kind is OutcomeKind.ERRORED and outcome.retry_after_ms is not None:
+        # A task named its time itself. A target's Retry-After comes with a status, and is a least.
+        return min(outcome.retry_after_ms, limits.RETRY_CAP_MS_MAX)
+    ceiling_ms = _ceiling_ms(policy, attempts)
+    delay_ms = int(ceiling_ms * chance) if policy.backoff is Backoff.EXPONENTIAL else ceiling_ms
+    if outcome.status in PATIENT_STATUSES:
+        delay_ms = max(delay_ms, ceiling_ms // 2, min(outcome.retry_after_ms or 0, limits.RETRY_AFTER_MS_MAX))
+    return delay_ms
 
 
 def _ceiling_ms(policy: RetryPolicy, attempts: int) -> int:
