@@ -11,6 +11,7 @@ from itertools import count
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.domain.job import DEFAULT_TENANT
+from dueline.domain.lanes import TASK
 from dueline.domain.run import Run
 from dueline.domain.states import LIVE
 from dueline.engine.definitions import Definitions
@@ -22,6 +23,7 @@ from dueline.runtime.clock import StoreTime
 from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
 from dueline.store.shapes import RunFilter
+from dueline.worker.flights import MakeCrew
 from dueline.worker.worker import Worker, WorkerOptions
 from tests.support.failing import Killed
 from tests.support.stores import StoreClock, StoreUnderTest
@@ -58,13 +60,22 @@ class NodeClock:
 
 
 class HandNode:
-    def __init__(self, cluster: Cluster, store: Store, name: str, *, role: Role, options: WorkerOptions) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        store: Store,
+        name: str,
+        *,
+        role: Role,
+        options: WorkerOptions,
+        make_crew: MakeCrew | None = None,
+    ) -> None:
         self.boot_id = BootId(name)
         self.worker: Worker | None = None
         clock, chance = cluster.clock, cluster.chance
 
         def make_worker(membership: Membership, definitions: Definitions) -> Worker:
-            self.worker = Worker(store, membership, definitions, clock, chance, options)
+            self.worker = Worker(store, membership, definitions, clock, chance, options, make_crew=make_crew)
             return self.worker
 
         node = NewNode(boot_id=self.boot_id, role=role, host="test", pid=1, version="test")
@@ -136,9 +147,13 @@ class Cluster:
         role: Role = Role.ALL,
         slots: int = 100,
         labels: tuple[str, ...] = (),
+        make_crew: MakeCrew | None = None,
     ) -> HandNode:
+        """With `make_crew` it carries out tasks too."""
+        if make_crew is not None:
+            labels = (*labels, TASK)
         options = WorkerOptions(slots=slots, labels=labels, host_share=1.0)
-        node = HandNode(self, store or self.store, name, role=role, options=options)
+        node = HandNode(self, store or self.store, name, role=role, options=options, make_crew=make_crew)
         self.nodes.append(node)
         return await node.join()
 

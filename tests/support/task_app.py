@@ -145,6 +145,51 @@ def spawn(ctx: Context) -> None:
         ctx.progress(0.0, str(process.pid))
 
 
+@app.task(name="stages")
+def stages(ctx: Context, ends: list[str]) -> list[int]:
+    """Keeps the numbers of its attempts, and ends each as it is told; the last is a result."""
+    _keep_attempt(ctx)
+    _end(ends[ctx.attempt - 1])
+    return list(ctx.checkpoint_data)
+
+
+@app.task(name="stages_async")
+async def stages_async(ctx: Context, ends: list[str]) -> list[int]:
+    _keep_attempt(ctx)
+    await asyncio.sleep(0)
+    _end(ends[ctx.attempt - 1])
+    return list(ctx.checkpoint_data)
+
+
+def _keep_attempt(ctx: Context) -> None:
+    ctx.checkpoint([*(ctx.checkpoint_data or []), ctx.attempt])
+    ctx.progress(ctx.attempt / 10, f"attempt {ctx.attempt}")
+
+
+def _end(how: str) -> None:
+    match how:
+        case "raise":
+            raise LookupError("nothing there")
+        case "retry":
+            raise Retry("the feed is late", after="10s")
+        case "fail":
+            raise Fail("no such customer")
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "exit":
+            os._exit(1)
+
+
+@app.task(name="limited", concurrency=2)
+def limited(ctx: Context, release: str) -> str:
+    return stubborn(ctx, release)
+
+
+@app.task(name="limited_async", concurrency=2)
+async def limited_async(ctx: Context, release: str) -> str:
+    return await stubborn_async(ctx, release)
+
+
 @app.task(name="thread_name")
 def thread_name() -> str:
     return threading.current_thread().name
