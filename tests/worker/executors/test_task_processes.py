@@ -227,3 +227,17 @@ async def test_a_crash_loop_takes_no_memory_and_no_descriptors(
     assert len(os.listdir("/proc/self/fd")) <= descriptors + 4
     assert len(lane_of(caller).pids) == 2
     assert Counter(caller.kinds().values()) == {OutcomeKind.LOST: 24, OutcomeKind.SUCCEEDED: 8}
+
+
+async def test_calls_that_kill_hold_up_no_others(
+    open_task_caller: OpenTaskCaller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pause is for processes that cannot even start: after a call that kills, the next process is wanted at once."""
+    monkeypatch.setattr("dueline.worker.executors.processes._PAUSE_S", 600.0)
+    monkeypatch.setattr(limits, "TASK_PROCESS_PAUSE_S_MAX", 600.0)
+    caller = open_task_caller(processes=1)
+    for _ in range(4):
+        caller.submit("die", status=1)
+    last = caller.submit("pid")
+    await caller.reply(last)
+    assert Counter(caller.kinds().values()) == {OutcomeKind.LOST: 4, OutcomeKind.SUCCEEDED: 1}

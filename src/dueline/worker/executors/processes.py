@@ -15,7 +15,7 @@ from dueline.worker.executors.lanes import Overseer, Work
 log = get_log(__name__)
 
 _PAUSE_S = 0.05
-"""The pause before the second of two processes in a row that died without ending a call; it doubles."""
+"""The pause before the second of two processes in a row that died without beginning a call; it doubles."""
 _CLOSE_WAIT_S = 2.0
 """How long `close` waits for killed processes, each of which takes milliseconds."""
 
@@ -111,7 +111,7 @@ class ProcessLane:
         child.kill()
 
     def _replace(self) -> None:
-        """Start another: at once after one death, ever later when they follow each other and nothing gets done in between."""
+        """Start another: at once after one death, ever later when they follow each other and no call begins in between."""
         assert self._loop is not None
         pause_s = 0.0
         if self._deaths_in_a_row:
@@ -131,9 +131,9 @@ class ProcessLane:
             case Told(report) if child in self._busy:
                 self._overseer.reported(self._busy[child], report)
             case Begun() if child in self._busy:
+                self._deaths_in_a_row = 0
                 self._begun.add(child)
             case Ended(outcome) if child in self._busy:
-                self._deaths_in_a_row = 0
                 self._begun.discard(child)
                 work = self._busy.pop(child)
                 if not child.is_dead:
