@@ -51,6 +51,11 @@ class DuelineProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def exit_status(self) -> int | None:
+        """None while it lives."""
+        return self._process.poll()
+
     def wait_until_running(self) -> str | None:
         """Until it says so; answers the address of its API, if it has one."""
         deadline = time.monotonic() + START_S_MAX
