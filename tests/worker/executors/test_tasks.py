@@ -229,3 +229,11 @@ async def test_an_executor_must_be_open() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         executor.submit([TaskCall(1, "add", b"{}", 1_000, RunInfo(run_id="run_1"))])
     executor.close()
+
+
+@every_mode
+async def test_a_call_without_any_time_is_not_begun(open_task_caller: OpenTaskCaller, mode: Mode) -> None:
+    caller = open_task_caller(**mode.options)
+    reply = await caller.call(mode.task("report"), count=1, timeout_ms=0)
+    assert (reply.outcome.kind, reply.outcome.error) == (OutcomeKind.TIMED_OUT, "no time is left for it")
+    assert (caller.reports, caller.executor.in_flight) == ([], 0)

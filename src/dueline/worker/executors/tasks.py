@@ -88,6 +88,8 @@ class TaskExecutor:
                 self._reply(call, _closed_outcome(), closed=True)
             elif task is None:
                 self._reply(call, no_such_task(call.task, self._app.tasks))
+            elif call.timeout_ms <= 0:
+                self._reply(call, Outcome(kind=OutcomeKind.TIMED_OUT, error="no time is left for it"))
             else:
                 work = Work(call, task)
                 self._works.add(work)
