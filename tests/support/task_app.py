@@ -118,6 +118,14 @@ def finish_when_stopped(ctx: Context) -> str:
     return "done"
 
 
+@app.task(name="die_when_stopped")
+def die_when_stopped(ctx: Context, status: int) -> None:
+    ctx.progress(0.0, "began")
+    while not ctx.cancelled:
+        time.sleep(POLL_S)
+    os._exit(status)
+
+
 @app.task(name="stubborn")
 def stubborn(ctx: Context, release: str) -> str:
     """Runs until a file is there, whatever anybody asks."""

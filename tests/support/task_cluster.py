@@ -49,6 +49,12 @@ class TaskCluster(Cluster):
         runs = [AdhocRun(execution=Execution(target=TaskTarget(task=task, args=args), **fields)) for args in many]
         return list(await self.operations.enqueue(DEFAULT_TENANT, runs))
 
+    async def enqueue_later(self, task: str, args: dict[str, Any], *, in_ms: int) -> RunId:
+        execution = Execution(target=TaskTarget(task=task, args=args))
+        due_ms = self.store_clock.now_ms + in_ms
+        (run_id,) = await self.operations.enqueue(DEFAULT_TENANT, [AdhocRun(execution=execution, due_ms=due_ms)])
+        return run_id
+
     async def run(self, run_id: RunId) -> Run:
         run = await self.store.run(DEFAULT_TENANT, run_id)
         assert run is not None
