@@ -61,3 +61,16 @@ def test_cleared_it_holds_nothing() -> None:
     holding = held(a_claim(1), a_claim(2))
     holding.clear()
     assert (len(holding), holding.next_due_ms(), holding.run_ids()) == (0, None, set())
+
+
+def test_tasks_have_their_place_until_they_are_started() -> None:
+    holding = held(a_claim(1), a_claim(2))
+    holding.add([a_claim(1), a_claim(2), a_claim(3)], tasks=True)
+    assert len(holding.take_due(2, limit=10)) == 4
+    assert (len(holding), holding.tasks) == (1, 3)
+    holding.started()
+    assert holding.tasks == 1
+    holding.take_due(3, limit=10)
+    holding.clear()
+    holding.started()
+    assert holding.tasks == 0

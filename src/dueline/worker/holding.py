@@ -16,7 +16,8 @@ class Holding:
         self._heap: list[tuple[int, int, Claim, bool]] = []
         self._numbers = count()
         self.tasks = 0
-        """How many of them are tasks."""
+        """How many of them are tasks, with those that were taken last."""
+        self._tasks_taken = 0
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -27,16 +28,22 @@ class Holding:
         self.tasks += len(claims) * tasks
 
     def take_due(self, now_ms: int, *, limit: int) -> list[Claim]:
+        """Those whose time has come. Until `started` they have their place here."""
         due: list[Claim] = []
         while self._heap and self._heap[0][0] <= now_ms and len(due) < limit:
             _, _, claim, is_task = heappop(self._heap)
             due.append(claim)
-            self.tasks -= is_task
+            self._tasks_taken += is_task
         return due
+
+    def started(self) -> None:
+        """What was taken is on its way, or gone."""
+        self.tasks -= self._tasks_taken
+        self._tasks_taken = 0
 
     def clear(self) -> None:
         self._heap.clear()
-        self.tasks = 0
+        self.tasks = self._tasks_taken = 0
 
     def run_ids(self) -> set[RunId]:
         return {entry[2].run_id for entry in self._heap}

@@ -203,6 +203,7 @@ class Worker:
                 raise
             finally:
                 self._starting = set()
+                self._holding.started()
         next_ms = self._holding.next_due_ms()
         return _IDLE_S if next_ms is None else max((next_ms - self._membership.time.now_ms()) / 1000, 0.0)
 
