@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from dueline.domain.states import RunState
 from dueline.store.shapes import CancelAnswer
 from tests.support.cluster import HandNode
 from tests.support.stores import StoreUnderTest
-from tests.support.task_cluster import MODES, TaskCluster, ended, kinds, last_error, named
+from tests.support.task_cluster import MODES, Gate, TaskCluster, ended, kinds, last_error, named
 
 TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, base_ms=1_000)
 
@@ -43,12 +42,9 @@ async def test_a_task_that_is_cancelled_stops_and_its_run_is_cancelled(cluster: 
 
 
 @every_mode
-async def test_a_task_that_does_not_stop_is_left_behind_or_killed(
-    cluster: TaskCluster, mode: str, tmp_path: Path
-) -> None:
+async def test_a_task_that_does_not_stop_is_left_behind_or_killed(cluster: TaskCluster, mode: str, gate: Gate) -> None:
     node = await cluster.add_crew(**MODES[mode])
-    release = tmp_path / "release"
-    run_id = await cluster.enqueue(named("stubborn", mode), {"release": str(release)})
+    run_id = await cluster.enqueue(named("stubborn", mode), gate.args)
     await cluster.began(node, run_id)
     await cluster.operations.cancel_run(DEFAULT_TENANT, run_id)
     await cluster.advance(1)
@@ -59,7 +55,6 @@ async def test_a_task_that_does_not_stop_is_left_behind_or_killed(
     after = await cluster.enqueue(named("add", mode), {"a": 1})
     await cluster.advance(1)
     assert ended(await cluster.run(after)) == (RunState.SUCCEEDED, 1, "2")
-    release.touch()
 
 
 @pytest.mark.parametrize("mode", ["threads", "processes"])
@@ -151,16 +146,18 @@ async def drain(node: HandNode, forced: asyncio.Event) -> None:
 
 @every_mode
 async def test_a_worker_that_drains_ends_its_tasks_and_takes_no_others(
-    cluster: TaskCluster, mode: str, tmp_path: Path
+    cluster: TaskCluster, mode: str, gate: Gate
 ) -> None:
     node = await cluster.add_crew(**MODES[mode])
-    release = tmp_path / "release"
-    under_way = await cluster.enqueue(named("stubborn", mode), {"release": str(release)})
+    under_way = await cluster.enqueue(named("stubborn", mode), gate.args)
     await cluster.began(node, under_way)
-    asyncio.get_running_loop().call_later(0.1, release.touch)
+    assert node.worker is not None
+    claims = node.worker.loops()[0]
     draining = asyncio.create_task(drain(node, asyncio.Event()))
-    await asyncio.sleep(0.01)
+    async with asyncio.timeout(PATIENCE_S):
+        await claims.ended.wait()
     later = await cluster.enqueue(named("add", mode), {"a": 1})
+    gate.open()
     await draining
     assert ended(await cluster.run(under_way)) == (RunState.SUCCEEDED, 1, '"released"')
     run = await cluster.run(later)
@@ -181,18 +178,15 @@ async def test_tasks_that_are_held_are_given_back_without_an_attempt(cluster: Ta
 
 
 @every_mode
-async def test_a_worker_that_is_forced_leaves_its_tasks_to_others(
-    cluster: TaskCluster, mode: str, tmp_path: Path
-) -> None:
+async def test_a_worker_that_is_forced_leaves_its_tasks_to_others(cluster: TaskCluster, mode: str, gate: Gate) -> None:
     node = await cluster.add_crew(**MODES[mode])
-    release = tmp_path / "release"
-    run_id = await cluster.enqueue(named("stubborn", mode), {"release": str(release)})
+    run_id = await cluster.enqueue(named("stubborn", mode), gate.args)
     await cluster.began(node, run_id)
     forced = asyncio.Event()
     forced.set()
     await drain(node, forced)
     assert (await cluster.run(run_id)).state is RunState.RUNNING
-    release.touch()
+    gate.open()
     await cluster.add_crew("heir", **MODES[mode])
     await cluster.advance(4)
     run = await cluster.run(run_id)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from dueline.domain.ids import RunId
-from dueline.domain.job import DEFAULT_TENANT, Execution, TaskTarget
+from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget, TaskTarget
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.states import RunState
 from dueline.engine.operations import AdhocRun
@@ -22,7 +23,7 @@ PATIENCE_S = 30.0
 """Far more than any of this takes; a test that needs it has failed."""
 POLL_S = 0.005
 
-MODES: Mapping[str, Mapping[str, int]] = {
+MODES: Mapping[str, Mapping[str, Any]] = {
     "loop": {"threads": 1},
     "threads": {"threads": 2},
     "processes": {"processes": 2},
@@ -32,6 +33,17 @@ MODES: Mapping[str, Mapping[str, int]] = {
 def named(task: str, mode: str) -> str:
     """The task of the app that runs in a mode."""
     return f"{task}_async" if mode == "loop" else task
+
+
+class Gate:
+    """What stubborn tasks wait for: a file. They take its name as `release`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "release"
+        self.args = {"release": str(self._file)}
+
+    def open(self) -> None:
+        self._file.touch()
 
 
 class TaskCluster(Cluster):
@@ -55,6 +67,9 @@ class TaskCluster(Cluster):
         (run_id,) = await self.operations.enqueue(DEFAULT_TENANT, [AdhocRun(execution=execution, due_ms=due_ms)])
         return run_id
 
+    async def enqueue_call(self, url: str) -> None:
+        await self.operations.enqueue(DEFAULT_TENANT, [AdhocRun(execution=Execution(target=HttpTarget(url=url)))])
+
     async def run(self, run_id: RunId) -> Run:
         run = await self.store.run(DEFAULT_TENANT, run_id)
         assert run is not None
@@ -65,14 +80,6 @@ class TaskCluster(Cluster):
 
     async def dead_letters(self) -> list[DeadLetter]:
         return await self.store.dead_letters(DeadLetterFilter(tenant=DEFAULT_TENANT), before=None, limit=10_000)
-
-    async def until(self, happened: Callable[[], bool], *, ticking: HandNode | None = None) -> None:
-        """Wait for what happens in threads and processes; time stands still."""
-        async with asyncio.timeout(PATIENCE_S):
-            while not happened():
-                if ticking is not None:
-                    await ticking.tick(calls_end=False)
-                await asyncio.sleep(POLL_S)
 
     async def began(self, node: HandNode, *run_ids: RunId) -> list[str]:
         """Until some runs have told of their progress, which is what they do first; answers what they said."""

@@ -13,7 +13,7 @@ from dueline.domain import limits
 from dueline.domain.circuits import DEFAULT_POLICY, CircuitPolicy
 from dueline.domain.ids import RunId, job_text, run_text
 from dueline.domain.run import Outcome, OutcomeKind
-from dueline.domain.states import HeldReason
+from dueline.domain.states import EndReason, HeldReason
 from dueline.engine.execution.calls import PreparedCall
 from dueline.engine.execution.exchange import HttpCall, HttpFailure, HttpReply
 from dueline.engine.execution.outcomes import read_reply
@@ -27,7 +27,7 @@ from dueline.worker.executors.lanes import TaskCall
 from dueline.worker.executors.tasks import TaskReply
 
 _NO_APP = "this worker has no app, so it knows no tasks: start one with dueline worker --app module:app"
-_TASK_BUSY_S = limits.AHEAD_MS / 1000 + 0.1
+_BUSY_MS = limits.AHEAD_MS + 100
 """What is put off for less would be claimed at once and held, in a slot."""
 
 
@@ -133,6 +133,10 @@ class Flights:
 
     def admit(self, claim: Claim, prepared: Prepared, *, now_s: float, now_ms: int) -> Postponed | None:
         """Take a claim in, or say until when it is to be put off. What was taken in must be launched, or broken off."""
+        if claim.run_id in self._flights:
+            # It was taken from us while it is still under way here, and came back: the earlier attempt must end first.
+            self.cancel(claim.run_id, self._flights[claim.run_id][0].token, EndReason.SUPERSEDED)
+            return _put_off(claim, now_ms)
         if isinstance(prepared, PreparedCall):
             postponed = self._admission.ask(claim, prepared.host, now_s=now_s, now_ms=now_ms)
             if postponed is not None:
@@ -140,7 +144,7 @@ class Flights:
         else:
             limit = None if self._crew is None else self._crew.limit_of(prepared.task)
             if limit is not None and self._tasks[prepared.task] >= limit:
-                return Postponed(claim.run_id, claim.token, now_ms + int(_TASK_BUSY_S * 1000), HeldReason.CONCURRENCY)
+                return _put_off(claim, now_ms)
             self._tasks[prepared.task] += 1
         self._flights[claim.run_id] = (claim, prepared)
         return None
@@ -229,3 +233,7 @@ def task_call(claim: Claim, work: PreparedTask, checkpoint: bytes | None, *, tim
         checkpoint=checkpoint,
     )
     return TaskCall(claim.run_id, work.task, work.arguments, timeout_ms, info)
+
+
+def _put_off(claim: Claim, now_ms: int) -> Postponed:
+    return Postponed(claim.run_id, claim.token, now_ms + _BUSY_MS, HeldReason.CONCURRENCY)
