@@ -14,4 +14,4 @@ def test_the_example_passes(pytester: pytest.Pytester) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     pytester.makepyfile(example)
     result = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=example.count("def test_"))

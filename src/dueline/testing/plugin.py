@@ -1,4 +1,5 @@
-"""The pytest plugin: a fixture `dueline`, and a marker `@pytest.mark.dueline(start="2026-03-28T00:00:00Z")` for where time begins."""
+"""The pytest plugin: a fixture `dueline`, and a marker `@pytest.mark.dueline(start="2026-03-28T00:00:00Z", app=app)` for where time begins
+and whose tasks are carried out."""
 
 from __future__ import annotations
 
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "dueline(start): where the virtual clock of the fixture `dueline` begins")
+    config.addinivalue_line(
+        "markers",
+        "dueline(start, app): where the clock of the fixture `dueline` begins, and whose tasks it carries out",
+    )
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from dueline.domain.durations import parse_duration
 from dueline.domain.ids import parse_job_id
 from dueline.domain.instants import from_datetime, parse_instant, to_datetime
+from dueline.tasks.app import App
 from dueline.testing.calls import Call, Respond
 from dueline.testing.world import START_MS, World
 
@@ -26,7 +27,7 @@ class VirtualDueline:
     Nothing happens between the calls of these methods. May be used from plain and from async tests; not from several threads at once.
     """
 
-    def __init__(self, *, start: str | datetime | None = None) -> None:
+    def __init__(self, *, start: str | datetime | None = None, app: App | None = None) -> None:
         self.calls: list[Call] = []
         """Every call that jobs made, in order."""
         self._respond: Respond = lambda _call: None
@@ -35,6 +36,8 @@ class VirtualDueline:
         self._thread.start()
         start_ms = START_MS if start is None else _instant_ms(start)
         self._world = self._do(World.begin(start_ms, calls=self.calls, respond=lambda: self._respond))
+        if app is not None:
+            self.use(app)
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +69,10 @@ class VirtualDueline:
     def respond(self, respond: Respond) -> None:
         """Answer calls from a function: it gets the Call, and gives an Answer, a status, or None for 200."""
         self._respond = respond
+
+    def use(self, app: App) -> None:
+        """Carry out the tasks of an app, besides those of others: for real, each when it is due. They take no time on the virtual clock."""
+        self._world.apps.append(app)
 
     def create_job(self, job: Mapping[str, Any] | None = None, **fields: Any) -> Json:
         """Create a job from JSON as `POST /v1/jobs` takes it. Without a target it calls `http://target.test/`."""

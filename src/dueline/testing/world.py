@@ -14,6 +14,7 @@ from dueline.domain.calendars import read_calendar
 from dueline.domain.ids import BootId, JobId, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_TENANT, Definition, Job
+from dueline.domain.lanes import TASK
 from dueline.engine.audits import Auditor
 from dueline.engine.definitions import Definitions
 from dueline.engine.insights import Insights
@@ -25,7 +26,9 @@ from dueline.runtime.clock import ManualClock, StoreTime
 from dueline.store.fleet import NewNode, Role
 from dueline.store.shapes import RunFilter
 from dueline.store.sqlite.store import SqliteStore
+from dueline.tasks.app import App
 from dueline.testing.calls import Call, RecordingExecutor, Respond
+from dueline.testing.tasks import VirtualCrew
 from dueline.wire.jobs import JobInput, job_view, patched, to_definition
 from dueline.wire.problems import Problems
 from dueline.wire.reading import read_value
@@ -62,6 +65,8 @@ class World:
         self._chance = VirtualChance()
         self._calls = calls
         self._respond = respond
+        self.apps: list[App] = []
+        """Those whose tasks are carried out."""
         self._nodes = count(1)
         self._time = StoreTime(clock)
         self._time.measured(clock.wall_ms(), sent_s=clock.monotonic_s())
@@ -69,7 +74,7 @@ class World:
         self._insights = Insights(store, lambda: self._time)
         self._ledgers = Ledgers(store, lambda: self._time)
         self._auditor = Auditor(store, self._ledgers)
-        self._life, self._worker, self._executor = self._new_life()
+        self._life, self._worker, self._executor, self._crew = self._new_life()
 
     @classmethod
     async def begin(cls, start_ms: int, *, calls: list[Call], respond: Callable[[], Respond]) -> Self:
@@ -107,7 +112,7 @@ class World:
         self._worker.close()
         await self._store.leave(self._life.membership.boot_id)
         self._move_to(target_ms)
-        self._life, self._worker, self._executor = self._new_life()
+        self._life, self._worker, self._executor, self._crew = self._new_life()
         await self._join()
 
     async def create_job(self, asked: Json) -> Json:
@@ -172,16 +177,21 @@ class World:
         told = {name: getattr(report, name) for name in ("expected", "missed", "doubled", "late")}
         return {**told, "verdicts": _counts(report.verdicts), "reasons": _counts(report.reasons)}
 
-    def _new_life(self) -> tuple[Life, Worker, RecordingExecutor]:
+    def _new_life(self) -> tuple[Life, Worker, RecordingExecutor, VirtualCrew]:
         executors: list[RecordingExecutor] = []
+        crews: list[VirtualCrew] = []
         workers: list[Worker] = []
 
         def make_executor(**seams: Any) -> RecordingExecutor:
             executors.append(RecordingExecutor(**seams, calls=self._calls, respond=self._respond))
             return executors[0]
 
+        def make_crew(**seams: Any) -> VirtualCrew:
+            crews.append(VirtualCrew(**seams, apps=self.apps))
+            return crews[0]
+
         def make_worker(membership: Membership, definitions: Definitions) -> Worker:
-            options = WorkerOptions()
+            options = WorkerOptions(labels=(TASK,))
             workers.append(
                 Worker(
                     self._store,
@@ -191,6 +201,7 @@ class World:
                     self._chance,
                     options,
                     make_executor=make_executor,
+                    make_crew=make_crew,
                 )
             )
             return workers[0]
@@ -199,7 +210,7 @@ class World:
             boot_id=BootId(f"virtual-{next(self._nodes)}"), role=Role.ALL, host="virtual", pid=0, version="virtual"
         )
         life = Life(self._store, self._clock, self._chance, node, [make_worker])
-        return life, workers[0], executors[0]
+        return life, workers[0], executors[0], crews[0]
 
     async def _join(self) -> None:
         await self._life.membership.join()
@@ -213,7 +224,7 @@ class World:
         """Let everything happen that can happen at this moment."""
         await self._life.tick()
         for _ in range(_TICKS_MAX):
-            if self._executor.deliver_ended():
+            if await self._crew.carry_out() or self._executor.deliver_ended():
                 # Results wait a few milliseconds of real time for company; a tick writes them at once.
                 await self._life.tick()
             elif not await self._life.stir():
