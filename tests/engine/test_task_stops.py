@@ -14,7 +14,7 @@ from dueline.domain.states import RunState
 from dueline.store.shapes import CancelAnswer
 from tests.support.cluster import HandNode
 from tests.support.stores import StoreUnderTest
-from tests.support.task_cluster import MODES, Gate, TaskCluster, ended, kinds, last_error, named
+from tests.support.task_cluster import MODES, PATIENCE_S, POLL_S, Gate, TaskCluster, ended, kinds, last_error, named
 
 TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, base_ms=1_000)
 
@@ -130,10 +130,10 @@ async def test_a_retry_that_comes_after_the_time_of_its_run_is_not_begun(cluster
     assert last_error(run) == "no time is left for it"
 
 
-async def drain(node: HandNode, forced: asyncio.Event) -> None:
-    """As a node does it at its end, with the loops that write beside it."""
+async def drain(node: HandNode, forced: asyncio.Event, *, loops_run: int | None = None) -> None:
+    """As a node does it at its end, with its loops beside it, or the first of them."""
     assert node.worker is not None
-    loops = [asyncio.create_task(loop.run()) for loop in node.worker.loops()]
+    loops = [asyncio.create_task(loop.run()) for loop in node.worker.loops()[:loops_run]]
     await asyncio.sleep(0)
     async with asyncio.timeout(30):
         await node.worker.drain(forced)
@@ -175,6 +175,30 @@ async def test_tasks_that_are_held_are_given_back_without_an_attempt(cluster: Ta
     await cluster.add_crew("heir")
     await cluster.advance(3)
     assert ended(await cluster.run(run_id)) == (RunState.SUCCEEDED, 1, "2")
+
+
+@pytest.mark.parametrize("mode", ["threads", "processes"])
+async def test_what_a_task_kept_last_is_written_when_its_worker_leaves_without_it(
+    cluster: TaskCluster, gate: Gate, mode: str
+) -> None:
+    node = await cluster.add_crew(**MODES[mode])
+    run_id = await cluster.enqueue("keep_when_released", gate.args)
+    await cluster.began(node, run_id)
+    gate.open()
+    assert node.worker is not None
+    for _ in range(round(PATIENCE_S / POLL_S)):
+        if node.worker._saves._waiting:
+            break
+        await asyncio.sleep(POLL_S)
+    forced = asyncio.Event()
+    forced.set()
+    await drain(node, forced, loops_run=2)
+    told = await cluster.told(run_id)
+    assert told is not None
+    assert told.checkpoint == "[1]"
+    await cluster.add_crew("heir", **MODES[mode])
+    await cluster.advance(4)
+    assert ended(await cluster.run(run_id)) == (RunState.SUCCEEDED, 2, "[1,2]")
 
 
 @every_mode

@@ -126,6 +126,18 @@ def die_when_stopped(ctx: Context, status: int) -> None:
     os._exit(status)
 
 
+@app.task(name="keep_when_released")
+def keep_when_released(ctx: Context, release: str) -> list[int]:
+    """Keeps the numbers of its attempts once a file is there; the first attempt then waits for ever, unless it is stopped."""
+    ctx.progress(0.0, "began")
+    while not Path(release).exists():
+        time.sleep(POLL_S)
+    _keep_attempt(ctx)
+    while ctx.attempt == 1 and not ctx.cancelled:
+        time.sleep(POLL_S)
+    return list(ctx.checkpoint_data)
+
+
 @app.task(name="stubborn")
 def stubborn(ctx: Context, release: str) -> str:
     """Runs until a file is there, whatever anybody asks."""

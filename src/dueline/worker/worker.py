@@ -215,7 +215,10 @@ class Worker:
         return limits.SWEEP_S
 
     async def drain(self, forced: asyncio.Event) -> None:
-        """Claim nothing more, give unstarted runs back, wait for the calls under way, write what is left to write."""
+        """Claim nothing more, give unstarted runs back, wait for the calls under way, write what is left to write.
+
+        What did not end goes on elsewhere, from its last checkpoint.
+        """
         self._claim_loop.stop()
         self._hold_loop.stop()
         await asyncio.gather(self._claim_loop.ended.wait(), self._hold_loop.ended.wait())
@@ -223,6 +226,7 @@ class Worker:
         try:
             await self._give_back_unknown()
             await self._settle(forced, wait_s=self._options.drain_s)
+            await self._saves.flush(self._flights.run_ids())
         except StoreUnavailable as error:
             log.warning("left without telling the store", reason=str(error), unreported=len(self._reports))
 
