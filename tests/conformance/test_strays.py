@@ -1,5 +1,6 @@
 """Strays: runs whose worker is gone, or that outlived their timeout, are taken back by their tokens."""
 
+import msgspec
 import pytest
 
 from dueline.domain import limits
@@ -244,3 +245,13 @@ async def test_an_owner_may_give_up_a_run_that_it_lost_itself(store: Store, stat
     assert await store.reclaim([a_reclaim(claimed, state, owner=BootId("w1"))]) == {claimed.run_id}
     run = await the_run(store, claimed.run_id)
     assert (run.state, run.lost, run.attempts[-1].outcome.kind) == (state, 1, OutcomeKind.LOST)
+
+
+async def test_what_a_leaving_owner_gives_up_counts_as_nothing(store: Store) -> None:
+    (claimed,) = await run_and_claim(store, a_run())
+    given_up = msgspec.structs.replace(a_reclaim(claimed, lost=False, owner=BootId("w1")), counted=False)
+    assert await store.reclaim([given_up]) == {claimed.run_id}
+    run = await the_run(store, claimed.run_id)
+    assert (run.state, run.attempt, run.lost, len(run.attempts)) == (RunState.READY, 0, 0, 1)
+    again = await claim_one(store, "w1")
+    assert (again.attempt, again.lost, again.token > claimed.token) == (1, 0, True)

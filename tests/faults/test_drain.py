@@ -67,7 +67,7 @@ async def test_a_drained_worker_costs_no_attempt_and_no_duplicate(
         assert len({run.worker for run in runs}) == 2
 
 
-async def test_a_forced_worker_leaves_at_once_and_its_runs_are_lost_not_failed(
+async def test_a_forced_worker_leaves_at_once_and_what_it_broke_off_counts_as_nothing(
     postgres_store: PostgresStore, postgres_dsn: str, tmp_path: Path
 ) -> None:
     store = postgres_store
@@ -88,5 +88,5 @@ async def test_a_forced_worker_leaves_at_once_and_its_runs_are_lost_not_failed(
         runs = await finished(store)
         lost = [run for run in runs if any(attempt.outcome.kind is OutcomeKind.LOST for attempt in run.attempts)]
         assert len(lost) == 100
-        assert {run.attempt for run in lost} == {2}
+        assert {(run.attempt, run.lost, len(run.attempts)) for run in lost} == {(1, 0, 2)}
         assert {run.attempt for run in runs if run not in lost} == {1}

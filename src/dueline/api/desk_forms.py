@@ -119,6 +119,7 @@ def read_result(form: ResultForm, problems: Problems) -> Reported:
             name.lower(): clean_text(value[: limits.RESPONSE_HEADER_LETTERS_MAX])
             for name, value in form.headers.items()
         },
+        leaving=form.leaving,
         started_ms=None if form.started_at is None else read_instant(form.started_at, "started_at", problems),
     )
 

@@ -183,6 +183,7 @@ class Desk:
                 chance=self._chance.fraction(),
                 awaited=work.awaited,
                 cancel=cancels.get(one.run_id),
+                leaving=one.leaving,
             )
         # First, because whoever hears that this failed reports it again, and what is written is written.
         await self._gone.step()

@@ -313,7 +313,9 @@ class Reclaim(msgspec.Struct, frozen=True):
     reason: str | None
     attempt: Attempt
     owner: BootId | None = None
-    """The owner that gives it up itself, though it lives: its process died, not it."""
+    """The owner that gives it up itself, though it lives: its process died, or it is about to leave."""
+    counted: bool = True
+    """Whether the attempt counts. One that its worker broke off because it leaves does not, neither as failed nor as lost."""
 
 
 class Promoted(msgspec.Struct, frozen=True):

@@ -104,7 +104,8 @@ class LeaseView(msgspec.Struct, frozen=True):
 
 
 class ResultForm(HeldRun, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What became of an attempt. Without `outcome`, the `status` of an answer says it. The result of a task may be any JSON."""
+    """What became of an attempt. Without `outcome`, the `status` of an answer says it. The result of a task may be any JSON. With
+    `leaving` a lost one was broken off because the worker ends: that counts neither as failed nor as lost."""
 
     outcome: OutcomeKind | None = None
     status: int | None = None
@@ -113,6 +114,7 @@ class ResultForm(HeldRun, frozen=True, kw_only=True, forbid_unknown_fields=True)
     retry_after: str | None = None
     headers: dict[str, str] = {}
     started_at: str | None = None
+    leaving: bool = False
 
 
 class ReportInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -27,6 +27,7 @@ from dueline.worker.executors.lanes import TaskCall
 from dueline.worker.executors.tasks import TaskReply
 
 _NO_APP = "this worker has no app, so it knows no tasks: start one with dueline worker --app module:app"
+_BROKEN_OFF = "the worker was stopped before it ended: its effect is unknown"
 _BUSY_MS = limits.AHEAD_MS + 100
 """What is put off for less would be claimed at once and held, in a slot."""
 
@@ -87,7 +88,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Flights:
-    """What is launched is told to have ended, once, unless the executors are closed first: then its effect is unknown."""
+    """What is launched is told to have ended, once, unless it is broken off by `close`, which answers it."""
 
     def __init__(
         self,
@@ -110,6 +111,7 @@ class Flights:
         self._flights: dict[RunId, tuple[Claim, Prepared]] = {}
         self._cancels: dict[RunId, str] = {}
         self._tasks: Counter[str] = Counter()
+        self._left: list[Ended] = []
         self._executor = make_executor(deliver=self._replied, monotonic=monotonic)
         self._executor.open(asyncio.get_running_loop())
         self._crew: Crew | None = None
@@ -180,16 +182,19 @@ class Flights:
         else:
             self._executor.cancel([run_id])
 
-    def close(self) -> None:
+    def close(self) -> list[Ended]:
+        """Break off what is under way; answers it, each with an outcome that says that its effect is unknown."""
         self._executor.close()
         if self._crew is not None:
             self._crew.close()
+        left, self._left = self._left, []
+        return left
 
     def _replied(self, replies: list[HttpReply]) -> None:
         ended = []
         for reply in replies:
             if reply.failure is HttpFailure.CLOSED:
-                self._land(reply.key, None, reply.started_s, reply.finished_s)
+                self._left.append(self._land(reply.key, None, reply.started_s, reply.finished_s))
                 continue
             prepared = self._flights[reply.key][1]
             assert isinstance(prepared, PreparedCall)
@@ -199,11 +204,11 @@ class Flights:
             self._ended(ended)
 
     def _carried_out(self, replies: list[TaskReply]) -> None:
-        ended = []
+        ended: list[Ended] = []
         for reply in replies:
-            flight = self._land(reply.key, reply.outcome, reply.started_s, reply.finished_s)
-            if not reply.closed:
-                ended.append(flight)
+            outcome = None if reply.closed else reply.outcome
+            flight = self._land(reply.key, outcome, reply.started_s, reply.finished_s)
+            (self._left if reply.closed else ended).append(flight)
         if ended:
             self._ended(ended)
 
@@ -211,13 +216,13 @@ class Flights:
         self._told(self._flights[key][0], report)
 
     def _land(self, run_id: RunId, outcome: Outcome | None, started_s: float, finished_s: float) -> Ended:
-        """Take a run out. Without an outcome it was broken off by force: whoever reclaims it will say that its effect is unknown."""
+        """Take a run out. Without an outcome it was broken off by force."""
         claim, prepared = self._flights.pop(run_id)
         if isinstance(prepared, PreparedCall):
             self._admission.ended(claim, prepared.host, outcome, started_s=started_s, now_s=self._monotonic())
         else:
             self._tasks[prepared.task] -= 1
-        outcome = outcome or Outcome(kind=OutcomeKind.LOST)
+        outcome = outcome or Outcome(kind=OutcomeKind.LOST, error=_BROKEN_OFF)
         return Ended(claim, prepared, outcome, started_s, finished_s, self._cancels.pop(run_id, None))
 
 

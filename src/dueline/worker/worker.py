@@ -217,7 +217,7 @@ class Worker:
     async def drain(self, forced: asyncio.Event) -> None:
         """Claim nothing more, give unstarted runs back, wait for the calls under way, write what is left to write.
 
-        What did not end goes on elsewhere, from its last checkpoint.
+        What did not end is broken off, and goes on elsewhere, from its last checkpoint.
         """
         self._claim_loop.stop()
         self._hold_loop.stop()
@@ -227,6 +227,9 @@ class Worker:
             await self._give_back_unknown()
             await self._settle(forced, wait_s=self._options.drain_s)
             await self._saves.flush(self._flights.run_ids())
+            left = self._flights.close()
+            if left:
+                await write_ends(self._store, [self._conclude(one, leaving=True) for one in left])
         except StoreUnavailable as error:
             log.warning("left without telling the store", reason=str(error), unreported=len(self._reports))
 
@@ -346,26 +349,24 @@ class Worker:
 
     def _ended(self, ended: list[Ended]) -> None:
         """Attempts that have ended, on the loop."""
-        self.attempts_total.update(one.outcome.kind for one in ended)
-        time, worker = self._membership.time, self._membership.boot_id
         for one in ended:
             if one.outcome.status == GONE:
                 self._gone.add(one.claim)
-        self._reports.add(
-            [
-                conclude(
-                    one.claim,
-                    one.prepared.execution,
-                    one.outcome,
-                    worker=worker,
-                    started_ms=time.at_ms(one.started_s),
-                    finished_ms=time.at_ms(one.finished_s),
-                    chance=self._chance.fraction(),
-                    awaited=one.prepared.awaited,
-                    cancel=one.cancel,
-                )
-                for one in ended
-            ]
+        self._reports.add([self._conclude(one) for one in ended])
+
+    def _conclude(self, one: Ended, *, leaving: bool = False) -> End:
+        time = self._membership.time
+        return conclude(
+            one.claim,
+            one.prepared.execution,
+            one.outcome,
+            worker=self._membership.boot_id,
+            started_ms=time.at_ms(one.started_s),
+            finished_ms=time.at_ms(one.finished_s),
+            chance=self._chance.fraction(),
+            awaited=one.prepared.awaited,
+            cancel=one.cancel,
+            leaving=leaving,
         )
 
     async def _give_back_unknown(self) -> None:

@@ -55,6 +55,7 @@ def ended(
     delivery: Delivery = Delivery.AT_LEAST_ONCE,
     cancel: str | None = None,
     run_timeout_ms: int | None = None,
+    leaving: bool = False,
     **claim: Any,
 ) -> End:
     target = HttpTarget(url="http://t/")
@@ -68,6 +69,7 @@ def ended(
         finished_ms=DUE_MS + 50,
         chance=0.5,
         cancel=cancel,
+        leaving=leaving,
     )
 
 
@@ -220,6 +222,16 @@ def test_a_run_whose_process_died_goes_back_at_once_until_it_is_poison(lost: int
     assert end.attempt.outcome.error is not None
     assert end.attempt.outcome.error.startswith("its process died of signal 9")
     assert ("redrive" in end.attempt.outcome.error) == (end.reason == EndReason.POISON) == (state is RunState.FAILED)
+
+
+@pytest.mark.parametrize("lost", [0, 2, 50])
+def test_a_run_that_its_worker_breaks_off_because_it_leaves_is_no_poison(lost: int) -> None:
+    end = ended(DIED, attempt=lost + 1, lost=lost, leaving=True)
+    assert isinstance(end, Reclaim)
+    assert (end.state, end.lost, end.counted, end.reason) == (RunState.READY, False, False, None)
+    once = ended(DIED, delivery=Delivery.AT_MOST_ONCE, leaving=True)
+    assert isinstance(once, Reclaim)
+    assert once.state is RunState.FAILED
 
 
 def test_a_run_whose_process_died_when_it_was_to_be_cancelled_ends() -> None:

@@ -60,11 +60,13 @@ def conclude(
     chance: float,
     awaited: bool = False,
     cancel: str | None = None,
+    leaving: bool = False,
 ) -> End:
     """What an ended attempt means for its run. One that was to be cancelled is not tried again.
 
     A run ends as `gone` when its target says so, and as `run_timeout` when the next attempt would come after its time. One whose process
-    died is taken from it as from a worker that vanished. `awaited` says that the job's schedule counts from the end of its runs.
+    died, or that its worker breaks off because it is `leaving`, is taken from it as from a worker that vanished. `awaited` says that the
+    job's schedule counts from the end of its runs.
     """
     # The store's clock stamped the claim; ours may lag behind it by a round trip.
     started_ms = max(started_ms, claim.claimed_ms, claim.due_ms)
@@ -78,6 +80,7 @@ def conclude(
             outcome=outcome,
             started_ms=started_ms,
             by_owner=True,
+            leaving=leaving,
         )
     attempt = Attempt(
         attempt=claim.attempt,

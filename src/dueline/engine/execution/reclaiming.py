@@ -25,8 +25,10 @@ def decide_reclaim(
     outcome: Outcome | None = None,
     started_ms: int | None = None,
     by_owner: bool = False,
+    leaving: bool = False,
 ) -> Reclaim:
     """What becomes of a run whose owner is gone, or did not end it in time, or gives it up itself. `outcome` is what is known otherwise.
+    An owner that gives it up because it is `leaving` says nothing against the run.
 
     Lost is not failed: the run goes back at once, until it has cost too many workers. An attempt past its timeout is a failed one. A run
     that was to be cancelled ends, and so does one whose time is over.
@@ -49,7 +51,7 @@ def decide_reclaim(
         )
         state = RunState.FAILED if delay_ms is None else RunState.RETRYING
         due_ms = None if delay_ms is None else now_ms + delay_ms
-    elif retry.is_poison(execution.retry, lost=stray.lost + 1):
+    elif not leaving and retry.is_poison(execution.retry, lost=stray.lost + 1):
         state, reason = RunState.FAILED, str(EndReason.POISON)
         outcome = Outcome(kind=outcome.kind, error=f"{outcome.error}: {_POISON.format(lost=stray.lost + 1)}")
     goes_on = state in (RunState.READY, RunState.RETRYING)
@@ -65,4 +67,5 @@ def decide_reclaim(
         outcome=outcome,
     )
     owner = stray.worker if by_owner else None
-    return Reclaim(stray.run_id, stray.token, state, not stray.overtime, due_ms, reason, attempt, owner)
+    lost = not stray.overtime and not leaving
+    return Reclaim(stray.run_id, stray.token, state, lost, due_ms, reason, attempt, owner, counted=not leaving)

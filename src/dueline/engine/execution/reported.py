@@ -23,6 +23,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     retry_after_ms: int | None = None
     headers: dict[str, str] = {}
     started_ms: int | None = None
+    leaving: bool = False
+    """Whether the worker broke it off because it leaves."""
 
 
 def read_report(one: Reported, work: Prepared) -> Outcome:

@@ -36,6 +36,7 @@ class StrayPart(Part):
             [taken.reason for taken in reclaims],
             [encode_attempt(taken.attempt) for taken in reclaims],
             [taken.owner for taken in reclaims],
+            [int(taken.counted) for taken in reclaims],
             limits.TIMEOUT_GRACE_MS,
         )
         async with self._database.transaction() as connection:

@@ -55,6 +55,7 @@ def _reclaim(session: Session, reclaims: Sequence[Reclaim]) -> set[RunId]:
                 taken.reason,
                 taken.attempt,
                 taken.owner,
+                int(taken.counted),
             )
             for taken in reclaims
         ]

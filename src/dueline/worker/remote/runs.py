@@ -81,7 +81,7 @@ def read_run(told: dict[str, Any], *, now_ms: int) -> RemoteRun:
     )
 
 
-def tell_end(ended: Ended, *, started_ms: int) -> RemoteEnd:
+def tell_end(ended: Ended, *, started_ms: int, leaving: bool = False) -> RemoteEnd:
     """What the server is told of an ended attempt."""
     outcome, is_task = ended.outcome, isinstance(ended.prepared, PreparedTask)
     told: dict[str, Any] = {
@@ -92,6 +92,7 @@ def tell_end(ended: Ended, *, started_ms: int) -> RemoteEnd:
         "error": outcome.error,
         "headers": outcome.headers,
         "started_at": format_instant(started_ms),
+        "leaving": leaving,
     }
     if outcome.result is not None:
         told["result"] = msgspec.Raw(outcome.result.encode()) if is_task else outcome.result

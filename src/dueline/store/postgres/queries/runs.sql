@@ -318,18 +318,19 @@ LIMIT $2;
 -- One that ends as failed is a dead letter from here on.
 WITH wanted AS MATERIALIZED (
     SELECT w.*
-    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[])
-        AS w (id, token, next_state, lost, due_ms, why, record, owner)
+    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+        $9::integer[])
+        AS w (id, token, next_state, lost, due_ms, why, record, owner, counted)
     JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running'
     WHERE
         NOT EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker)
-        OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $9 < dueline.now_ms()
+        OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $10 < dueline.now_ms()
         OR r.worker = w.owner
 ), back AS (
     UPDATE dueline.runs AS r
     SET
         state = w.next_state, token = r.token + 1, worker = NULL, claimed_ms = NULL, lost = r.lost + w.lost,
-        due_ms = coalesce(w.due_ms, r.due_ms), rank = r.rank + coalesce(w.due_ms, r.due_ms) - r.due_ms,
+        attempt = r.attempt - 1 + w.counted, due_ms = coalesce(w.due_ms, r.due_ms), rank = r.rank + coalesce(w.due_ms, r.due_ms) - r.due_ms,
         begun_ms = coalesce(r.begun_ms, r.claimed_ms),
         attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || w.record
     FROM wanted AS w

@@ -287,13 +287,13 @@ LIMIT ?2;
 UPDATE runs
 SET
     state = w.next_state, token = runs.token + 1, worker = NULL, claimed_ms = NULL, lost = runs.lost + w.lost,
-    due_ms = coalesce(w.due_ms, runs.due_ms), rank = runs.rank + coalesce(w.due_ms, runs.due_ms) - runs.due_ms,
+    attempt = runs.attempt - 1 + w.counted, due_ms = coalesce(w.due_ms, runs.due_ms), rank = runs.rank + coalesce(w.due_ms, runs.due_ms) - runs.due_ms,
     begun_ms = coalesce(runs.begun_ms, runs.claimed_ms),
     attempts = runs.attempts || CASE runs.attempts WHEN '' THEN '' ELSE ',' END || w.record
 FROM (
     SELECT
         unhex(value ->> 0) AS run_id, value ->> 1 AS token, value ->> 2 AS next_state, value ->> 3 AS lost, value ->> 4 AS due_ms,
-        value -> 6 AS record, value ->> 7 AS owner
+        value -> 6 AS record, value ->> 7 AS owner, value ->> 8 AS counted
     FROM jsonb_each(?1)
 ) AS w
 WHERE
