@@ -253,5 +253,5 @@ async def test_what_a_leaving_owner_gives_up_counts_as_nothing(store: Store) -> 
     assert await store.reclaim([given_up]) == {claimed.run_id}
     run = await the_run(store, claimed.run_id)
     assert (run.state, run.attempt, run.lost, len(run.attempts)) == (RunState.READY, 0, 0, 1)
-    again = await claim_one(store, "w1")
+    again = await claim_one(store, BootId("w1"))
     assert (again.attempt, again.lost, again.token > claimed.token) == (1, 0, True)
