@@ -121,6 +121,13 @@ async def test_dropped_shards_wake_who_may_take_them(store: Store) -> None:
     await ear.hears("shards")
 
 
+async def test_a_process_that_is_to_drain_is_woken(store: Store) -> None:
+    worker = await register(store)
+    ear = await listening(store)
+    assert await store.ask_drain(worker)
+    await ear.hears("drain")
+
+
 async def test_everyone_who_listens_hears(store: Store) -> None:
     first, second = await listening(store), Ear()
     store.listen(second.hear)

@@ -197,6 +197,8 @@ class Life:
             # Whoever hands shards over is leaving, or somebody came: look who is there first.
             self._roster_loop.wakeup.wake()
             self._shards_loop.wakeup.wake()
+        elif topic == "drain":
+            self._heartbeat.wakeup.wake()
         else:
             for part in self._parts:
                 part.wake(topic)

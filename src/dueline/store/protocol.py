@@ -56,7 +56,8 @@ from dueline.store.shapes import (
 
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
-or are about to be), `stale` (plans must be looked at again), `cancel` (a run under way is to end), or `ready/QUEUE`."""
+or are about to be), `stale` (plans must be looked at again), `cancel` (a run under way is to end), `drain` (a process is to
+end), or `ready/QUEUE`."""
 
 
 NO_RATES: Mapping[str, float] = {}
@@ -261,7 +262,7 @@ class MemberStore(Protocol):
         """
 
     async def ask_drain(self, boot_id: BootId) -> bool:
-        """Ask a process to drain; it hears so with its next beat. Answers whether there is such a process."""
+        """Ask a process to drain; it hears so with its next beat, for which all are woken. Answers whether there is such a process."""
 
     async def drain(self, boot_id: BootId) -> None:
         """Say that a process is about to leave: it gets no more shards."""

@@ -47,7 +47,10 @@ class MemberPart(Part):
         return Beat(row[0], row[1])
 
     async def ask_drain(self, boot_id: BootId) -> bool:
-        return bool(await self._database.fetch(_SQL["ask_drain"], boot_id))
+        asked = bool(await self._database.fetch(_SQL["ask_drain"], boot_id))
+        if asked:
+            self._notices.announce("drain")
+        return asked
 
     async def drain(self, boot_id: BootId) -> None:
         await self._database.fetch(_SQL["drain"], boot_id)

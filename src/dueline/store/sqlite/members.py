@@ -66,7 +66,10 @@ def _beat(session: Session, boot_id: BootId, lease_ms: int, busy: int, rates: st
 
 
 def _ask_drain(session: Session, boot_id: BootId) -> bool:
-    return bool(session.rows(_SQL["ask_drain"], boot_id))
+    asked = bool(session.rows(_SQL["ask_drain"], boot_id))
+    if asked:
+        session.wake("drain")
+    return asked
 
 
 def _drain(session: Session, boot_id: BootId) -> None:
