@@ -60,9 +60,11 @@ class RecordingExecutor:
         *,
         deliver: Callable[[list[HttpReply]], None],
         monotonic: Callable[[], float],
+        may_send: Callable[[], bool],
         calls: list[Call],
         respond: Callable[[], Respond],
     ) -> None:
+        del may_send  # A call is sent when it is submitted, and whoever submits it has asked.
         self._deliver = deliver
         self._monotonic = monotonic
         self._calls = calls

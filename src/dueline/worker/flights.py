@@ -45,7 +45,13 @@ class Executor(Protocol):
 
 
 class MakeExecutor(Protocol):
-    def __call__(self, *, deliver: Callable[[list[HttpReply]], None], monotonic: Callable[[], float]) -> Executor: ...
+    def __call__(
+        self,
+        *,
+        deliver: Callable[[list[HttpReply]], None],
+        monotonic: Callable[[], float],
+        may_send: Callable[[], bool],
+    ) -> Executor: ...
 
 
 class Crew(Protocol):
@@ -95,6 +101,8 @@ class Flights:
         *,
         ended: Callable[[list[Ended]], None],
         told: Callable[[Claim, Report], None],
+        trusted: Callable[[], bool],
+        withheld: Callable[[int], None],
         monotonic: Callable[[], float],
         chance: Chance,
         slots: int,
@@ -103,16 +111,21 @@ class Flights:
         make_executor: MakeExecutor = HttpExecutor,
         make_crew: MakeCrew | None = None,
     ) -> None:
-        """Opens the executors on the running loop."""
+        """Opens the executors on the running loop.
+
+        An HTTP call may wait for a connection long after it was launched. One whose turn comes while the lease is not `trusted` is not
+        sent; `withheld` is told how many such there were, and they are not told to have ended.
+        """
         self._ended = ended
         self._told = told
+        self._withheld = withheld
         self._monotonic = monotonic
         self._admission = Admission(chance, slots=slots, host_share=host_share, policy=circuit)
         self._flights: dict[RunId, tuple[Claim, Prepared]] = {}
         self._cancels: dict[RunId, str] = {}
         self._tasks: Counter[str] = Counter()
         self._left: list[Ended] = []
-        self._executor = make_executor(deliver=self._replied, monotonic=monotonic)
+        self._executor = make_executor(deliver=self._replied, monotonic=monotonic, may_send=trusted)
         self._executor.open(asyncio.get_running_loop())
         self._crew: Crew | None = None
         if make_crew is not None:
@@ -191,10 +204,14 @@ class Flights:
         return left
 
     def _replied(self, replies: list[HttpReply]) -> None:
-        ended = []
+        ended, withheld = [], 0
         for reply in replies:
-            if reply.failure is HttpFailure.CLOSED:
-                self._left.append(self._land(reply.key, None, reply.started_s, reply.finished_s))
+            if reply.failure in (HttpFailure.CLOSED, HttpFailure.WITHHELD):
+                flight = self._land(reply.key, None, reply.started_s, reply.finished_s)
+                if reply.failure is HttpFailure.CLOSED:
+                    self._left.append(flight)
+                else:
+                    withheld += 1
                 continue
             prepared = self._flights[reply.key][1]
             assert isinstance(prepared, PreparedCall)
@@ -202,6 +219,8 @@ class Flights:
             ended.append(self._land(reply.key, outcome, reply.started_s, reply.finished_s))
         if ended:
             self._ended(ended)
+        if withheld:
+            self._withheld(withheld)
 
     def _carried_out(self, replies: list[TaskReply]) -> None:
         ended: list[Ended] = []

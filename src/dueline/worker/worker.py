@@ -98,6 +98,8 @@ class Worker:
         self._flights = Flights(
             ended=self._ended,
             told=self._told,
+            trusted=lambda: membership.trusted,
+            withheld=self._withheld,
             monotonic=clock.monotonic_s,
             chance=chance,
             slots=options.slots,
@@ -300,8 +302,7 @@ class Worker:
         now_ms = self._membership.time.now_ms()
         keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
         if not self._membership.trusted:
-            self._unsure = True
-            log.warning("lease not trusted, runs not started", count=len(claims))
+            self._left(len(claims))
             return
         now_s = self._clock.monotonic_s()
         calls: list[HttpCall] = []
@@ -369,15 +370,25 @@ class Worker:
             leaving=leaving,
         )
 
+    def _withheld(self, count: int) -> None:
+        """Runs that are ours and were not started, for want of a trusted lease: they go back if the lease turns out to hold."""
+        log.warning("lease not trusted, runs not started", count=count)
+        self._unsure = True
+        self._idle.set()
+
     async def _give_back_unknown(self) -> None:
         """Give back what is ours by the store's account but not in our hands: claims whose answer was lost on the way."""
-        held = self._holding.run_ids() | self._starting | self._flights.run_ids() | self._reports.run_ids()
-        owned = await self._store.claims_of(self._membership.boot_id)
-        unknown = [claim for claim in owned if claim.run_id not in held]
-        if unknown:
-            await self._store.release(unknown)
-            log.info("runs given back", count=len(unknown))
         self._unsure = False
+        held = self._holding.run_ids() | self._starting | self._flights.run_ids() | self._reports.run_ids()
+        try:
+            owned = await self._store.claims_of(self._membership.boot_id)
+            unknown = [claim for claim in owned if claim.run_id not in held]
+            if unknown:
+                await self._store.release(unknown)
+                log.info("runs given back", count=len(unknown))
+        except StoreUnavailable:
+            self._unsure = True
+            raise
 
     async def _settle(self, forced: asyncio.Event, *, wait_s: float) -> None:
         await settle(lambda: len(self._flights), lambda: len(self._reports), self._idle, forced, wait_s=wait_s)

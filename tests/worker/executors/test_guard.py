@@ -297,7 +297,11 @@ async def test_a_target_cannot_send_its_callers_elsewhere(open_caller: OpenCalle
 def test_only_ip_addresses_get_a_socket(family: int) -> None:
     every = AddressPolicy(private=True, allow=(read_network("0.0.0.0/0"), read_network("::/0")))
     carrier = Transfer(
-        connections=Connections(), connect_timeout_ms=1, judge_address=partial(judge, policy=every), ca_file=None
+        connections=Connections(),
+        connect_timeout_ms=1,
+        judge_address=partial(judge, policy=every),
+        may_send=lambda: True,
+        ca_file=None,
     )
     assert carrier._on_open_socket(0, (family, socket.SOCK_STREAM, 0, "/run/some.socket")) == pycurl.SOCKET_BAD
 

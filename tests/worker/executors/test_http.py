@@ -209,6 +209,25 @@ async def test_connections_are_kept_and_limited_per_host(open_caller: OpenCaller
     assert (await caller.call(f"{target.url}/ok", ms=0)).failure is HttpFailure.TIMEOUT
 
 
+async def test_a_call_whose_turn_comes_when_nothing_may_be_sent_is_withheld(
+    open_caller: OpenCaller, target: Target
+) -> None:
+    """It has waited for a connection meanwhile; one that was sent before is answered as ever, and later ones are sent again."""
+    may_send = True
+    caller = open_caller(connections_per_host_max=1, may_send=lambda: may_send)
+    answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    target.on("/later", lambda _: answer)
+    caller.submit(f"{target.url}/later", range(3))
+    await target.wait_for_hits(1)
+    may_send = False
+    answer.set_result(Answer())
+    replies = {reply.key: reply.failure or reply.status for reply in await caller.answered(3)}
+    assert replies == {0: 200, 1: HttpFailure.WITHHELD, 2: HttpFailure.WITHHELD}
+    assert target.hits_total == 1
+    may_send = True
+    assert (await caller.call(f"{target.url}/ok")).status == 200
+
+
 async def test_cancel_of_two_thousand_calls_in_flight(open_caller: OpenCaller, target: Target) -> None:
     caller = open_caller(connections_per_host_max=4_000)
     caller.submit(f"{target.url}/hang", range(2_000))

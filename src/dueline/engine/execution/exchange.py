@@ -9,8 +9,8 @@ import msgspec
 class HttpFailure(StrEnum):
     """Why there is no response.
 
-    After `invalid`, `dns`, `refused_address`, `connect` and `tls` the target has not seen the request; after any other
-    it may have.
+    After `invalid`, `dns`, `refused_address`, `connect`, `tls` and `withheld` the target has not seen the request; after
+    any other it may have.
     """
 
     INVALID = "invalid"
@@ -23,6 +23,7 @@ class HttpFailure(StrEnum):
     TOO_LARGE = "too_large"
     CANCELLED = "cancelled"
     CLOSED = "closed"
+    WITHHELD = "withheld"
     INTERNAL = "internal"
 
 

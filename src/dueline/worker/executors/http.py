@@ -65,7 +65,8 @@ class HttpExecutor:
     All methods belong to the thread of the event loop, and `deliver` is called there. Replies come in lists: while one
     list waits for the loop, further replies join it.
 
-    No connection is opened to an address that `judge_address` refuses; without it, every address is called.
+    No connection is opened to an address that `judge_address` refuses; without it, every address is called. `may_send` is asked right
+    before each request is sent, however long the call has waited for that, and on the executor's own thread.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class HttpExecutor:
         connections_per_host_max: int = CONNECTIONS_PER_HOST_MAX,
         connect_timeout_ms: int = limits.CONNECT_TIMEOUT_MS_DEFAULT,
         judge_address: JudgeAddress | None = None,
+        may_send: Callable[[], bool] = lambda: True,
         ca_file: str | None = None,
     ) -> None:
         self._deliver = deliver
@@ -83,6 +85,7 @@ class HttpExecutor:
         self._connections_per_host_max = connections_per_host_max
         self._connect_timeout_ms = connect_timeout_ms
         self._judge_address = judge_address
+        self._may_send = may_send
         self._ca_file = ca_file or system_ca_file()
         # The loop's side.
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -301,6 +304,7 @@ class HttpExecutor:
             connections=self._connections,
             connect_timeout_ms=self._connect_timeout_ms,
             judge_address=self._judge_address,
+            may_send=self._may_send,
             ca_file=self._ca_file,
         )
         self._transfers[transfer.handle] = transfer

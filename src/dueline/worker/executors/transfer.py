@@ -122,6 +122,7 @@ class Transfer:
         "_getinfo",
         "_judge_address",
         "_lines",
+        "_may_send",
         "_method",
         "_mode",
         "_options",
@@ -130,6 +131,7 @@ class Transfer:
         "_setopt",
         "_stale",
         "_timeout_ms",
+        "_withheld",
         "call",
         "handle",
         "started_s",
@@ -141,6 +143,7 @@ class Transfer:
         connections: Connections,
         connect_timeout_ms: int,
         judge_address: JudgeAddress | None,
+        may_send: Callable[[], bool],
         ca_file: str | None,
     ) -> None:
         self.handle = pycurl.Curl()
@@ -151,6 +154,7 @@ class Transfer:
         self._getinfo = self.handle.getinfo
         self._connections = connections
         self._judge_address = judge_address
+        self._may_send = may_send
         self._method: str | None = None
         self._mode = ""
         self._timeout_ms = 0
@@ -189,6 +193,7 @@ class Transfer:
         self._connection: Ends | None = None
         self._stale = False
         self._sent = False
+        self._withheld = False
         self._resend_refused = False
         self._address_refused: str | None = None
         self._address_tried = False
@@ -257,6 +262,9 @@ class Transfer:
         """
         if self._sent:
             self._resend_refused = True
+            return pycurl.PREREQFUNC_ABORT
+        if not self._may_send():
+            self._withheld = True
             return pycurl.PREREQFUNC_ABORT
         self._connection = (remote_ip, local_ip, remote_port, local_port)
         if self._connections.hung_up and not self._fresh and self._connections.is_hung_up(self._connection):
@@ -341,6 +349,8 @@ class Transfer:
     def _explain(self, code: int, words: str) -> tuple[HttpFailure, str]:
         if self._resend_refused:
             return HttpFailure.PROTOCOL, "the connection ended before a response; the request was not sent again"
+        if self._withheld:
+            return HttpFailure.WITHHELD, ""
         failure = _FAILURES.get(code, HttpFailure.PROTOCOL)
         detail = words.encode(errors="replace").decode() or pycurl.easy_strerror(code)
         if self._sent:

@@ -10,9 +10,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.errors import LeaseLost, StoreUnavailable
+from dueline.domain.ids import RunId
 from dueline.domain.rates import Rates
 from dueline.domain.run import OutcomeKind
 from dueline.engine.execution.exchange import HttpCall
@@ -30,7 +32,7 @@ from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.executors.lanes import TaskCall
 from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor
 from dueline.worker.remote.client import DeskClient
-from dueline.worker.remote.runs import RemoteEnd, RemoteRun, read_run, tell_end
+from dueline.worker.remote.runs import RemoteEnd, read_run, tell_end
 from dueline.worker.reports import Reports
 from dueline.worker.saves import Saves
 from dueline.worker.settling import settle
@@ -136,6 +138,8 @@ class RemoteWorker:
         self._flights = Flights(
             ended=self._ended,
             told=self._told,
+            trusted=lambda: membership.trusted,
+            withheld=self._withheld,
             monotonic=clock.monotonic_s,
             chance=chance,
             slots=options.slots,
@@ -206,34 +210,41 @@ class RemoteWorker:
         room = self._room()
         if not self._membership.trusted or room < 1:
             return limits.POLL_S
-        held = self._flights.run_ids() | self._reports.run_ids()
-        unsure, self._unsure = self._unsure, True
-        # Until all is done, an answer may be on its way with runs that nobody knows of.
+        holding = self._held() if self._unsure else None
+        sure, self._unsure = False, False
         try:
-            told = await self._client.lease(limit=room, holding=held if unsure else None)
+            await self._start(await self._client.lease(limit=room, holding=holding))
+            sure = True
         except StoreUnavailable:
             if self._draining:
                 return 0.0
             raise
-        self._unsure = not await self._start(told)
+        finally:
+            # Otherwise an answer may be on its way with runs that nobody knows of.
+            self._unsure = self._unsure or not sure
         return 0.0
+
+    def _held(self) -> set[RunId]:
+        return self._flights.run_ids() | self._reports.run_ids()
 
     def _room(self) -> int:
         free = min(self._options.slots - len(self._flights) - len(self._reports), limits.CLAIM_BATCH)
         places = self._flights.room_for_tasks() if self._carries_tasks else None
         return free if places is None else min(free, places)
 
-    async def _start(self, told: list[dict[str, object]]) -> bool:
-        """Answers whether all of them are in hands: without a trusted lease they are left to whoever gets them."""
+    async def _start(self, told: list[dict[str, Any]]) -> None:
+        """Hand runs to the executors, and put off those whose target is to be left alone."""
+        if not told:
+            return
         now_ms, now_s = self._membership.time.now_ms(), self._clock.monotonic_s()
-        runs: list[RemoteRun] = [read_run(one, now_ms=now_ms) for one in told]
         if not self._membership.trusted:
-            log.warning("lease not trusted, runs not started", count=len(runs))
-            return False
+            self._left(len(told))
+            return
         calls: list[HttpCall] = []
         tasks: list[TaskCall] = []
         put_off = []
-        for run, one in zip(runs, told, strict=True):
+        for one in told:
+            run = read_run(one, now_ms=now_ms)
             self._rates.add(str(one["queue"]), 1, now_s=now_s)
             postponed = self._flights.admit(run.claim, run.prepared, now_s=now_s, now_ms=now_ms)
             if postponed is not None:
@@ -245,7 +256,6 @@ class RemoteWorker:
         self._flights.launch(calls, tasks)
         if put_off:
             await self._client.postpone(put_off, now_ms=now_ms)
-        return True
 
     async def _beat_step(self) -> float:
         delay_s = await self._membership.step()
@@ -261,6 +271,12 @@ class RemoteWorker:
         time = self._membership.time
         self._reports.add([tell_end(one, started_ms=time.at_ms(one.started_s)) for one in ended])
 
+    def _withheld(self, count: int) -> None:
+        """Runs that are ours and were not started, for want of a trusted lease: they go back if the lease turns out to hold."""
+        log.warning("lease not trusted, runs not started", count=count)
+        self._unsure = True
+        self._idle.set()
+
     async def _drain(self, forced: asyncio.Event) -> None:
         """Ask for nothing more, give back what came meanwhile, wait for what is under way, write what is left to write."""
         self._draining = True
@@ -269,7 +285,7 @@ class RemoteWorker:
         await self._lease_loop.ended.wait()
         try:
             if self._unsure:
-                await self._client.lease(limit=0, holding=self._flights.run_ids() | self._reports.run_ids())
+                await self._client.lease(limit=0, holding=self._held())
             await self._settle(forced, wait_s=self._options.drain_s)
             await self._membership.leave()
         except (StoreUnavailable, LeaseLost) as error:
