@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
+from tests.faults.scenes import call, wait_for
 from tests.support.dueline import DuelineProcess, processes, witness
 from tests.support.postgres import PostgresServer
 
 RECOVERY_S_MAX = 30.0
 """From the database's return to the next job that runs: seconds, with room for a busy machine."""
-
-
-def call(url: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=40)
-    try:
-        connection.request(method, path, None if body is None else msgspec.json.encode(body))
-        answer = connection.getresponse()
-        text = answer.read()
-        return answer.status, msgspec.json.decode(text) if text else None
-    finally:
-        connection.close()
-
-
-def wait_for(condition: Callable[[], bool], *, within_s: float) -> float:
-    """Seconds until it holds."""
-    started_s = time.monotonic()
-    while not condition():
-        assert time.monotonic() - started_s < within_s, "it did not come true in time"
-        time.sleep(0.02)
-    return time.monotonic() - started_s
 
 
 def test_a_database_that_comes_back_is_used_again(tmp_path: Path) -> None:

@@ -7,43 +7,12 @@ import time
 from pathlib import Path
 
 from dueline.domain.ids import run_text
-from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget
-from dueline.domain.run import OutcomeKind, Run
-from dueline.domain.states import RunState
-from dueline.engine.operations import AdhocRun, Operations
-from dueline.engine.timekeeping import Timekeeper
-from dueline.runtime.chance import SystemChance
-from dueline.runtime.clock import SystemClock
+from dueline.domain.run import OutcomeKind
 from dueline.store.postgres.store import PostgresStore
-from dueline.store.shapes import RunFilter
-from tests.support.dueline import DuelineProcess, Witness, processes, witness
+from tests.faults.scenes import enqueue, outcomes, succeeded, wait_for_hits
+from tests.support.dueline import DuelineProcess, processes, witness
 
 RUNS = 400
-WAIT_S_MAX = 40.0
-
-
-async def enqueue(store: PostgresStore, url: str) -> None:
-    keeper = Timekeeper(store, SystemClock())
-    await keeper.step()
-    operations = Operations(store, lambda: keeper.time, SystemChance())
-    await operations.enqueue(DEFAULT_TENANT, [AdhocRun(execution=Execution(target=HttpTarget(url=url)))] * RUNS)
-
-
-def wait_for_hits(target: Witness, count: int) -> None:
-    deadline = time.monotonic() + WAIT_S_MAX
-    while len(target.hits()) < count:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-async def finished(store: PostgresStore) -> list[Run]:
-    deadline = time.monotonic() + WAIT_S_MAX
-    while True:
-        runs = await store.runs_page(RunFilter(tenant=DEFAULT_TENANT), before=None, limit=RUNS)
-        if all(run.state is RunState.SUCCEEDED for run in runs):
-            return runs
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.1)
 
 
 async def test_a_drained_worker_costs_no_attempt_and_no_duplicate(
@@ -54,13 +23,13 @@ async def test_a_drained_worker_costs_no_attempt_and_no_duplicate(
         first = DuelineProcess(tmp_path, "first", "worker", "--slots", "100", db=postgres_dsn)
         fleet.append(first)
         first.wait_until_running()
-        await enqueue(store, f"{target.url}/slow/0.5")
+        await enqueue(store, f"{target.url}/slow/0.5", RUNS)
         wait_for_hits(target, 150)
         assert first.stop() == 0
         assert await store.nodes() == []
         second = DuelineProcess(tmp_path, "second", "worker", db=postgres_dsn)
         fleet.append(second)
-        runs = await finished(store)
+        runs = await succeeded(store)
         assert second.stop() == 0
         assert {run.attempt for run in runs} == {1}
         assert target.hits_per_run() == {run_text(run.id): 1 for run in runs}
@@ -75,7 +44,7 @@ async def test_a_forced_worker_leaves_at_once_and_what_it_broke_off_counts_as_no
         first = DuelineProcess(tmp_path, "first", "worker", "--slots", "100", db=postgres_dsn)
         fleet.append(first)
         first.wait_until_running()
-        await enqueue(store, f"{target.url}/slow/6")
+        await enqueue(store, f"{target.url}/slow/6", RUNS)
         wait_for_hits(target, 100)
         started_s = time.monotonic()
         first.ask_to_stop()
@@ -85,8 +54,8 @@ async def test_a_forced_worker_leaves_at_once_and_what_it_broke_off_counts_as_no
         scheduler = DuelineProcess(tmp_path, "scheduler", "scheduler", db=postgres_dsn)
         second = DuelineProcess(tmp_path, "second", "worker", db=postgres_dsn)
         fleet += [scheduler, second]
-        runs = await finished(store)
-        lost = [run for run in runs if any(attempt.outcome.kind is OutcomeKind.LOST for attempt in run.attempts)]
+        runs = await succeeded(store)
+        lost = [run for run in runs if OutcomeKind.LOST in outcomes(run)]
         assert len(lost) == 100
         assert {(run.attempt, run.lost, len(run.attempts)) for run in lost} == {(1, 0, 2)}
         assert {run.attempt for run in runs if run not in lost} == {1}

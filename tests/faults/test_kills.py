@@ -12,13 +12,13 @@ from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget
 from dueline.domain.planning import Position
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.schedule import At
-from dueline.domain.states import RunState
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
 from dueline.store.opening import make_store
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
-from dueline.store.shapes import NewJob, RunFilter
+from dueline.store.shapes import NewJob
+from tests.faults.scenes import outcomes, succeeded
 from tests.support.dueline import DuelineProcess, Witness, processes, witness
 
 JOBS = 10_000
@@ -50,26 +50,6 @@ async def create_jobs(store: Store, url: str) -> int:
     for start in range(0, JOBS, 1000):
         assert None not in await store.create_jobs(jobs[start : start + 1000])
     return first_ms
-
-
-async def read_runs(store: Store) -> list[Run]:
-    """Every run there is, page by page."""
-    runs: list[Run] = []
-    while True:
-        page = await store.runs_page(RunFilter(tenant=DEFAULT_TENANT), before=runs[-1].id if runs else None, limit=500)
-        if not page:
-            return runs
-        runs += page
-
-
-async def wait_until_done(store: Store) -> list[Run]:
-    deadline = time.monotonic() + DRAIN_S_MAX
-    while True:
-        runs = await read_runs(store)
-        if len(runs) >= JOBS and all(run.state is RunState.SUCCEEDED for run in runs):
-            return runs
-        assert time.monotonic() < deadline, [run for run in runs if run.state is not RunState.SUCCEEDED][:5]
-        await asyncio.sleep(0.5)
 
 
 async def wait_until_busy(store: Store, pid: int) -> None:
@@ -106,7 +86,7 @@ def check(runs: list[Run], target: Witness, *, lost_max: int) -> None:
     assert hits.keys() == {run_text(run.id) for run in runs}
     lost_total = 0
     for run in runs:
-        lost = sum(attempt.outcome.kind is OutcomeKind.LOST for attempt in run.attempts)
+        lost = outcomes(run).count(OutcomeKind.LOST)
         lost_total += lost
         assert hits[run_text(run.id)] <= 1 + lost, run
         assert len(run.attempts) == 1 + lost, run
@@ -147,7 +127,7 @@ async def test_killed_and_paused_processes_lose_nothing_on_postgres(
         await wait_until_taken_over(store, {process.pid for process in fleet[:4]})
         for process in (schedulers[1], workers[1]):
             process.resume()
-        runs = await wait_until_done(store)
+        runs = await succeeded(store, count=JOBS, within_s=DRAIN_S_MAX)
         await asyncio.sleep(2)
         refused = sum(process.counted("results refused") + process.counted("firings refused") for process in fleet)
         assert refused > 0, "somebody must have tried to write with an old token or epoch"
@@ -189,7 +169,7 @@ async def test_a_killed_and_a_paused_server_lose_nothing_on_sqlite(tmp_path: Pat
         assert heir.stop() == 0
         await store.open()
         try:
-            runs = await wait_until_done(store)
+            runs = await succeeded(store, count=JOBS, within_s=DRAIN_S_MAX)
         finally:
             await store.close()
         check(runs, target, lost_max=4_000)

@@ -5,7 +5,8 @@ as a process of its own, prints its port, and appends one JSON line per request 
 that survives whatever is killed beside it. It shares no code with the product.
 
 Paths: /ok, /status/503, /slow/2.5 (seconds), /hang, /reset (RST), /retry-after/3, /large/10000000 (bytes), /echo,
-/close-after-read (FIN without an answer); anything else is 404. `target.on(path, answer)` scripts a path of its own.
+/close-after-read (FIN without an answer), /first/hang and the like (the first attempt; later ones are answered at once); anything else is
+404. `target.on(path, answer)` scripts a path of its own.
 """
 
 import argparse
@@ -195,6 +196,8 @@ class Target:
 def react(hit: Hit) -> Reaction:
     """The reaction that the path itself asks for."""
     name, _, argument = hit.path.partition("?")[0].removeprefix("/").partition("/")
+    if name == "first":
+        return react(hit._replace(path=f"/{argument}")) if hit.headers.get("dueline-attempt") == "1" else _OK
     match name:
         case "ok":
             return _OK
