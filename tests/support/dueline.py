@@ -88,6 +88,10 @@ class DuelineProcess:
         """Ask it to end in order; answers its exit code."""
         if self._process.poll() is None:
             self.ask_to_stop()
+        return self.exit_code()
+
+    def exit_code(self) -> int:
+        """Wait until it has ended by itself."""
         return self._process.wait(STOP_S_MAX)
 
     def events(self) -> list[dict[str, Any]]:
