@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from dueline.domain import limits
 from dueline.domain.durations import format_duration, parse_duration
 from dueline.domain.ids import RunId, parse_job_id, parse_run_id, run_text
 from dueline.domain.instants import format_instant, parse_instant
@@ -105,12 +106,13 @@ def _read_request(told: dict[str, Any]) -> HttpTarget:
     form = msgspec.convert(told, HttpTargetForm)
     expected = read_statuses(form.expected_status, "expected_status", Problems())
     kept = tuple(form.keep_headers)
+    connect_timeout_ms = parse_duration(form.connect_timeout, field="connect_timeout")
     return HttpTarget(
         url=form.url,
         method=form.method,
         headers=form.headers,
         body_bytes=None if form.body_base64 is None else b64decode(form.body_base64),
-        connect_timeout_ms=parse_duration(form.connect_timeout, field="connect_timeout"),
+        connect_timeout_ms=None if connect_timeout_ms == limits.CONNECT_TIMEOUT_MS_DEFAULT else connect_timeout_ms,
         expected_status=() if expected == SUCCESSES else expected,
         keep_headers=None if kept == KEPT_BY_DEFAULT else kept,
         tls=None if form.tls.verify and form.tls.ca is None else Tls(verify=form.tls.verify, ca=form.tls.ca),

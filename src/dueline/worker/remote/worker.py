@@ -42,6 +42,7 @@ log = get_log(__name__)
 
 _ABANDON_S = 1.0
 _AWAY_S = 1.0
+_INTERRUPT_S = 0.1
 
 
 class RemoteNode:
@@ -163,9 +164,10 @@ class RemoteWorker:
         self._unsure = False
         self._draining = False
         self._idle = asyncio.Event()
+        self._beat_loop = Loop("heartbeat", self._beat_step)
         self._lease_loop = Loop("leases", self.lease_step)
         self._loops = [
-            Loop("heartbeat", self._beat_step),
+            self._beat_loop,
             self._lease_loop,
             Loop("saves", self._saves.step, self._saves.wakeup),
             Loop("reports", self._reports.step, self._reports.wakeup),
@@ -211,10 +213,10 @@ class RemoteWorker:
         if not self._membership.trusted or room < 1:
             return limits.POLL_S
         holding = self._held() if self._unsure else None
-        sure, self._unsure = False, False
+        sure, self._unsure, asked_s = False, False, self._clock.monotonic_s()
         try:
-            await self._start(await self._client.lease(limit=room, holding=holding))
-            sure = True
+            told = await self._client.lease(limit=room, holding=holding)
+            sure = not told or await self._start(told)
         except StoreUnavailable:
             if self._draining:
                 return 0.0
@@ -222,6 +224,10 @@ class RemoteWorker:
         finally:
             # Otherwise an answer may be on its way with runs that nobody knows of.
             self._unsure = self._unsure or not sure
+        if not told and self._clock.monotonic_s() - asked_s < limits.POLL_S:
+            # The server waits for runs, unless it is to stop or we are: the next beat tells.
+            self._beat_loop.wakeup.wake()
+            return limits.POLL_S
         return 0.0
 
     def _held(self) -> set[RunId]:
@@ -232,19 +238,19 @@ class RemoteWorker:
         places = self._flights.room_for_tasks() if self._carries_tasks else None
         return free if places is None else min(free, places)
 
-    async def _start(self, told: list[dict[str, Any]]) -> None:
-        """Hand runs to the executors, and put off those whose target is to be left alone."""
-        if not told:
-            return
+    async def _start(self, told: list[dict[str, Any]]) -> bool:
+        """Hand runs to the executors, and put off those whose target is to be left alone. Answers whether all were dealt with."""
+        if self._draining:
+            return False
         now_ms, now_s = self._membership.time.now_ms(), self._clock.monotonic_s()
         if not self._membership.trusted:
             self._left(len(told))
-            return
+            return False
+        runs = [read_run(one, now_ms=now_ms) for one in told]
         calls: list[HttpCall] = []
         tasks: list[TaskCall] = []
         put_off = []
-        for one in told:
-            run = read_run(one, now_ms=now_ms)
+        for run, one in zip(runs, told, strict=True):
             self._rates.add(str(one["queue"]), 1, now_s=now_s)
             postponed = self._flights.admit(run.claim, run.prepared, now_s=now_s, now_ms=now_ms)
             if postponed is not None:
@@ -256,6 +262,7 @@ class RemoteWorker:
         self._flights.launch(calls, tasks)
         if put_off:
             await self._client.postpone(put_off, now_ms=now_ms)
+        return True
 
     async def _beat_step(self) -> float:
         delay_s = await self._membership.step()
@@ -281,15 +288,27 @@ class RemoteWorker:
         """Ask for nothing more, give back what came meanwhile, wait for what is under way, write what is left to write."""
         self._draining = True
         self._lease_loop.stop()
-        self._client.interrupt()
-        await self._lease_loop.ended.wait()
+        while not self._lease_loop.ended.is_set() and not forced.is_set():
+            # A question that is only about to be asked is not broken off yet.
+            self._client.interrupt()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._lease_loop.ended.wait(), _INTERRUPT_S)
+        await self._give_back()
+        await self._settle(forced, wait_s=self._options.drain_s)
+        await self._give_back()
         try:
-            if self._unsure:
-                await self._client.lease(limit=0, holding=self._held())
-            await self._settle(forced, wait_s=self._options.drain_s)
             await self._membership.leave()
         except (StoreUnavailable, LeaseLost) as error:
             log.warning("left without telling the server", reason=str(error), unreported=len(self._reports))
+
+    async def _give_back(self) -> None:
+        """Let others have what is ours by the server's account and was not started: what a question that was broken off still brings."""
+        if not self._unsure:
+            return
+        try:
+            await self._client.lease(limit=0, holding=self._held())
+        except (StoreUnavailable, LeaseLost) as error:
+            log.warning("runs not given back", reason=str(error))
 
     async def _settle(self, forced: asyncio.Event, *, wait_s: float) -> None:
         await settle(lambda: len(self._flights), lambda: len(self._reports), self._idle, forced, wait_s=wait_s)
