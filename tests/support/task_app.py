@@ -239,3 +239,8 @@ def write_to_all_files() -> None:
         except OSError:
             continue
     time.sleep(600)
+
+
+@app.task(name="retry_in_hours")
+def retry_in_hours() -> None:
+    raise Retry("the feed comes in the evening", after="5h")
