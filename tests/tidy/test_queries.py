@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dueline.domain.states import RUN_MOVES, EndReason, HeldReason, JobState, RunKind, RunState
+from dueline.store.fleet import Role
 from dueline.store.queries import load_queries
 from tests.tidy.tree import PACKAGE, ROOT, Source, python_sources
 
@@ -48,14 +49,14 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "runs.end",
             "runs.reclaim_dead",
             # Whoever takes the file has outlived the others.
-            "members.bury_all",
+            "members.bury_own",
         }
     ),
 }
 
 STATES = frozenset(RunState) | frozenset(JobState)
-# Words in quotes that are no states: kinds and reasons, and the names of settings.
-OTHER_WORDS = frozenset(RunKind) | frozenset(HeldReason) | frozenset(EndReason) | {"synchronous_commit", "off"}
+# Words in quotes that are no states: kinds, reasons and roles, and the names of settings.
+OTHER_WORDS = frozenset({*RunKind, *HeldReason, *EndReason, *Role, "synchronous_commit", "off"})
 
 # States that a statement only counts, of runs that it does not move.
 COUNTED = {"runs.claim": frozenset({RunState.HELD}), "runs.confirm_exclusive": frozenset({RunState.HELD})}

@@ -14,13 +14,24 @@ from dueline.domain import limits
 from dueline.domain.errors import SchemaRefused, StoreUnavailable
 from dueline.domain.states import RunState
 from dueline.runtime.clock import ManualClock
+from dueline.store.fleet import Role
 from dueline.store.sqlite.store import SqliteStore
-from tests.support.stores import ALL_SHARDS, a_run, enqueue, register, states_of, take_all
+from tests.support.stores import (
+    ALL_SHARDS,
+    a_finish,
+    a_run,
+    enqueue,
+    register,
+    run_and_claim,
+    states_of,
+    take_all,
+)
 
 # An owner that claims what it is given, says so, and then does nothing until it is killed.
 OWNER = """
 import asyncio, sys
 from dueline.runtime.clock import ManualClock
+from dueline.store.fleet import Role
 from dueline.store.sqlite.store import SqliteStore
 from tests.support.stores import a_run, claim_one, enqueue, register, take_all
 
@@ -28,7 +39,7 @@ async def own():
     store = SqliteStore(sys.argv[1], ManualClock())
     await store.open()
     await store.migrate()
-    boot_id = await register(store, "owner")
+    boot_id = await register(store, "owner", role=Role.ALL)
     await take_all(store, boot_id)
     (run_id,) = await enqueue(store, a_run())
     await claim_one(store, boot_id)
@@ -113,6 +124,23 @@ async def test_what_a_killed_owner_was_told_is_there_and_what_it_held_is_free(pa
     assert await states_of(store, [stray.run_id]) == [RunState.RUNNING]
     assert set(await take_all(store, await register(store, "successor"))) == set(ALL_SHARDS)
     await store.close()
+
+
+async def test_workers_of_a_servers_api_outlive_it(path: Path, clock: ManualClock) -> None:
+    """They keep what they run, and say what became of it when the server is back."""
+    store = SqliteStore(path, clock)
+    await store.open()
+    await store.migrate()
+    (claimed,) = await run_and_claim(store, worker="remote")
+    await register(store, "owner", role=Role.ALL)
+    await store.close()
+    await store.open()
+    try:
+        assert [node.boot_id for node in await store.nodes()] == ["remote"]
+        assert await store.strays(grace_ms=0, limit=10) == []
+        assert await store.finish([a_finish(claimed)]) == {claimed.run_id}
+    finally:
+        await store.close()
 
 
 async def test_a_file_that_is_no_database_is_refused_and_stays_as_it_is(path: Path, clock: ManualClock) -> None:

@@ -33,9 +33,9 @@ def inspect(session: Session) -> None:
 
 
 def settle(session: Session) -> None:
-    """Bury the processes of the last owner: it held the lock that we hold now, so they are dead, and what they held is free at once."""
+    """Bury the last owner: it held the lock that we hold now, so it is dead, and what it held is free at once."""
     if _applied(session):
-        session.rows(_MEMBERS["bury_all"])
+        session.rows(_MEMBERS["bury_own"])
 
 
 def _missing(session: Session) -> list[Migration]:

@@ -26,9 +26,9 @@ DELETE FROM nodes WHERE boot_id = ?1;
 -- Only by the store's clock; the caller adds what it saw itself.
 DELETE FROM nodes WHERE boot_id = ?1 AND expires_ms < now_ms() RETURNING boot_id;
 
--- name: bury_all
--- Whoever is still registered when the file's lock is taken died with it.
-DELETE FROM nodes;
+-- name: bury_own
+-- Who has the file open is everything at once, and died with it. Mere workers work through its API, and may well live.
+DELETE FROM nodes WHERE role = 'all';
 
 -- name: list
 -- One that was asked to drain is draining, though it may not have heard of it yet.
