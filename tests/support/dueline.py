@@ -34,13 +34,15 @@ class DuelineProcess:
         *arguments: str,
         db: str,
         private_targets: Literal["allow", "deny", "auto"] = "allow",
+        host_share: float = 1.0,
     ) -> None:
+        """The usual test has one target, and it may have every slot."""
         self.name = name
         self._log = folder / f"{name}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DUELINE_")}
         environment |= {"DUELINE_DB": db, "DUELINE_LOG_FORM": "json", "HOME": str(folder)}
         environment["DUELINE_PRIVATE_TARGETS"] = private_targets
-        environment["DUELINE_HOST_SHARE"] = "1"  # There is one target, and it may have every slot.
+        environment["DUELINE_HOST_SHARE"] = str(host_share)
         with self._log.open("ab") as log, (folder / f"{name}.out").open("ab") as out:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "dueline", *arguments], stdout=out, stderr=log, env=environment

@@ -24,6 +24,13 @@ def owner_of(pid: int) -> int:
     return Path(f"/proc/{pid}").stat().st_uid
 
 
+def resident_bytes(pid: int, *, peak: bool = False) -> int:
+    """The memory that a process has now, or the most that it ever had."""
+    name = "VmHWM:" if peak else "VmRSS:"
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
+
+
 def kill_all(pids: list[int], *, within_s: float) -> None:
     """Kill, and return when none of them lives."""
     for pid in pids:
