@@ -1,18 +1,26 @@
 """`dueline deadletter …`."""
 
+import asyncio
 import json
+import os
+import subprocess
+import threading
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from dueline.domain import limits
 from dueline.domain.lanes import TASK
+from dueline.engine.deadletters import DeadLetters, RedriveAnswer, RedriveAsked
 from dueline.runtime.clock import SystemClock
+from dueline.store.shapes import DeadLetterFilter
 from dueline.store.sqlite.store import SqliteStore
 from tests.api.serving import ServedApi
 from tests.api.working import a_dead_letter, claim
-from tests.cli.conftest import Command
+from tests.cli.conftest import COMMAND, Command
 
 
 @pytest.fixture
@@ -67,9 +75,55 @@ def test_all_are_tried_again_in_as_many_calls_as_it_takes(
     assert "Try 5 dead letters again?" in said_no.err
     said_yes = process("deadletter", "redrive", "--rate", "10", stdin="y\n", DUELINE_URL=api.url)
     assert (said_yes.code, said_yes.out) == (0, "Tried 5 again.\n")
+    steps = ["Trying again: 2 of 5", "Trying again: 4 of 5", "Trying again: 5 of 5"]
+    assert said_yes.err.endswith("\n".join(steps) + "\n"), "lines, because this is no terminal"
     due = sorted(run["due_at"] for run in api.call("GET", "/v1/runs?kind=redrive").json["items"])
     assert len(set(due)) == 5, "all at one pace"
     assert cli("deadletter", "redrive", "-o", "json").json["matched"] == 0
+
+
+def test_a_redrive_on_a_terminal_shows_a_bar(api: ServedApi, alone: Path) -> None:
+    a_dead_letter(api)
+    master, slave = os.openpty()
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_URL": api.url, "TERM": "xterm"}
+    done = subprocess.run(
+        [COMMAND, "deadletter", "redrive", "--yes"], stdout=PIPE, stderr=slave, env=environment, text=True, timeout=60
+    )
+    os.close(slave)
+    shown = os.read(master, 100_000).decode()
+    os.close(master)
+    assert (done.returncode, done.stdout) == (0, "Tried 1 again.\n")
+    assert "100%" in shown
+    assert "1 of 1" not in shown
+
+
+def test_a_redrive_that_was_broken_off_goes_on_with_the_rest(
+    cli: Command, api: ServedApi, alone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of its third call, which the server still carries out."""
+    monkeypatch.setattr(limits, "REDRIVE_BATCH", 1)
+    parents = [a_dead_letter(api) for _ in range(6)]
+    redrive_many, calls, broken_off = DeadLetters.redrive_many, count(1), threading.Event()
+
+    async def held_up(letters: DeadLetters, match: DeadLetterFilter, asked: RedriveAsked) -> RedriveAnswer:
+        if not asked.dry_run and next(calls) == 3:
+            await asyncio.to_thread(broken_off.wait, 60)
+        return await redrive_many(letters, match, asked)
+
+    monkeypatch.setattr(DeadLetters, "redrive_many", held_up)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_URL": api.url}
+    command = [str(COMMAND), "deadletter", "redrive", "--yes"]
+    with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, env=environment, text=True) as process:
+        assert process.stderr is not None
+        told = [process.stderr.readline() for _ in range(2)]
+        process.kill()
+    assert told == ["Trying again: 1 of 6\n", "Trying again: 2 of 6\n"]
+    broken_off.set()
+    again = cli("deadletter", "redrive", "--yes", "-o", "json").json
+    assert again["redriven"] in (3, 4)
+    runs = api.call("GET", "/v1/runs?kind=redrive").json["items"]
+    assert sorted(run["parent_run_id"] for run in runs) == sorted(parents)
+    assert cli("deadletter", "redrive", "--yes", "-o", "json").json["matched"] == 0
 
 
 def test_all_are_put_aside_in_as_many_calls_as_it_takes(

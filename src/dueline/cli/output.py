@@ -130,11 +130,16 @@ def confirm(question: str) -> None:
 
 @contextmanager
 def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal's stderr, and nothing elsewhere; gives what moves it on by so many."""
-    bar = Progress(console=_console(err=True), disable=not sys.stderr.isatty(), transient=True)
-    with bar:
+    """How far a command is, on stderr: a bar on a terminal, a line for each step elsewhere. Gives what moves it on by so many."""
+    with Progress(console=_console(err=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(text, total=total)
-        yield lambda done: bar.advance(task, done)
+
+        def advance(count: int) -> None:
+            bar.advance(task, count)
+            if bar.disable:
+                typer.echo(f"{text}: {bar.tasks[0].completed:.0f} of {total}", err=True)
+
+        yield advance
 
 
 def _console(*, err: bool = False) -> Console:
