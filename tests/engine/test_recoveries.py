@@ -18,7 +18,7 @@ from dueline.engine.node import Life
 from dueline.engine.recoveries import JobRecovery, RecoveryAsked, RecoveryPlan
 from dueline.engine.scheduler import RecoveryMode, SchedulerOptions
 from dueline.store.fleet import NewNode, Role
-from dueline.worker.worker import WorkerOptions
+from dueline.worker.options import WorkerOptions
 from tests.engine.books import HOUR_MS, HOUR_S, MINUTE_MS, MINUTE_S, Books
 from tests.support.cluster import HandNode
 from tests.support.stores import START_MS, StoreUnderTest

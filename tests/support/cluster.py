@@ -24,7 +24,8 @@ from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
 from dueline.store.shapes import RunFilter
 from dueline.worker.flights import MakeCrew
-from dueline.worker.worker import Worker, WorkerOptions
+from dueline.worker.options import WorkerOptions
+from dueline.worker.worker import Worker
 from tests.support.failing import Killed
 from tests.support.stores import StoreClock, StoreUnderTest
 

@@ -19,7 +19,8 @@ from dueline.store.fleet import Node
 from dueline.store.shapes import Claim, Finish, Postponed, Retry, Saved
 from dueline.testing.calls import Answer, Call, RecordingExecutor
 from dueline.testing.world import VirtualChance
-from dueline.worker.worker import Worker, WorkerOptions, WorkerStore
+from dueline.worker.options import WorkerOptions
+from dueline.worker.worker import Worker, WorkerStore
 
 POLICY = CircuitPolicy(calls_min=10, wait_s=10)
 

@@ -45,7 +45,8 @@ from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.executors.tasks import TaskExecutor
 from dueline.worker.flights import MakeCrew, MakeExecutor
 from dueline.worker.offers import Offers
-from dueline.worker.worker import Worker, WorkerOptions
+from dueline.worker.options import WorkerOptions
+from dueline.worker.worker import Worker
 
 log = get_log(__name__)
 

@@ -33,7 +33,8 @@ from dueline.wire.jobs import JobInput, job_view, patched, to_definition
 from dueline.wire.problems import Problems
 from dueline.wire.reading import read_value
 from dueline.wire.runs import run_view
-from dueline.worker.worker import Worker, WorkerOptions
+from dueline.worker.options import WorkerOptions
+from dueline.worker.worker import Worker
 
 START_MS = 1_767_225_600_000
 """Where time begins unless told otherwise: 2026-01-01T00:00:00Z."""

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.circuits import DEFAULT_POLICY, CircuitPolicy
 from dueline.domain.ids import RunId, job_text, run_text
 from dueline.domain.run import Outcome, OutcomeKind
 from dueline.domain.states import EndReason, HeldReason
@@ -25,6 +24,7 @@ from dueline.worker.admission import Admission
 from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.executors.lanes import TaskCall
 from dueline.worker.executors.tasks import TaskReply
+from dueline.worker.options import WorkerOptions
 
 _NO_APP = "this worker has no app, so it knows no tasks: start one with dueline worker --app module:app"
 _BROKEN_OFF = "the worker was stopped before it ended: its effect is unknown"
@@ -105,9 +105,7 @@ class Flights:
         withheld: Callable[[int], None],
         monotonic: Callable[[], float],
         chance: Chance,
-        slots: int,
-        host_share: float = limits.HOST_SHARE,
-        circuit: CircuitPolicy = DEFAULT_POLICY,
+        options: WorkerOptions,
         make_executor: MakeExecutor = HttpExecutor,
         make_crew: MakeCrew | None = None,
     ) -> None:
@@ -120,7 +118,7 @@ class Flights:
         self._told = told
         self._withheld = withheld
         self._monotonic = monotonic
-        self._admission = Admission(chance, slots=slots, host_share=host_share, policy=circuit)
+        self._admission = Admission(chance, slots=options.slots, host_share=options.host_share, policy=options.circuit)
         self._flights: dict[RunId, tuple[Claim, Prepared]] = {}
         self._cancels: dict[RunId, str] = {}
         self._tasks: Counter[str] = Counter()

@@ -8,10 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
-import msgspec
-
 from dueline.domain import limits
-from dueline.domain.circuits import DEFAULT_POLICY, CircuitPolicy
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
 from dueline.domain.lanes import PLAIN, TASK, is_task, serves
@@ -42,6 +39,7 @@ from dueline.worker.executors.lanes import TaskCall
 from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor, task_call
 from dueline.worker.holding import Holding
 from dueline.worker.offers import Offers
+from dueline.worker.options import WorkerOptions
 from dueline.worker.reports import Reports
 from dueline.worker.saves import Saves
 from dueline.worker.settling import settle
@@ -55,18 +53,6 @@ _READY = "ready/"
 
 class WorkerStore(RunStore, JobStore, MemberStore, Protocol):
     """What a worker needs of the store."""
-
-
-class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`queues` empty: all of them. `host_share` is the part of the slots that one host may take before it has answered anything."""
-
-    queues: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    """What this worker has, for runs that require it."""
-    slots: int = limits.SLOTS_DEFAULT
-    drain_s: float = limits.DRAIN_S
-    host_share: float = limits.HOST_SHARE
-    circuit: CircuitPolicy = DEFAULT_POLICY
 
 
 class Worker:
@@ -102,9 +88,7 @@ class Worker:
             withheld=self._withheld,
             monotonic=clock.monotonic_s,
             chance=chance,
-            slots=options.slots,
-            host_share=options.host_share,
-            circuit=options.circuit,
+            options=options,
             make_executor=make_executor,
             make_crew=make_crew,
         )
@@ -225,9 +209,11 @@ class Worker:
         self._hold_loop.stop()
         await asyncio.gather(self._claim_loop.ended.wait(), self._hold_loop.ended.wait())
         self._holding.clear()
+        self._unsure = True
+        await self._give_back_if_unsure()
+        await self._settle(forced, wait_s=self._options.drain_s)
+        await self._give_back_if_unsure()
         try:
-            await self._give_back_unknown()
-            await self._settle(forced, wait_s=self._options.drain_s)
             await self._saves.flush(self._flights.run_ids())
             left = self._flights.close()
             if left:
@@ -302,7 +288,7 @@ class Worker:
         now_ms = self._membership.time.now_ms()
         keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
         if not self._membership.trusted:
-            self._left(len(claims))
+            self._withheld(len(claims))
             return
         now_s = self._clock.monotonic_s()
         calls: list[HttpCall] = []
@@ -350,6 +336,7 @@ class Worker:
 
     def _ended(self, ended: list[Ended]) -> None:
         """Attempts that have ended, on the loop."""
+        self.attempts_total.update(one.outcome.kind for one in ended)
         for one in ended:
             if one.outcome.status == GONE:
                 self._gone.add(one.claim)
@@ -389,6 +376,14 @@ class Worker:
         except StoreUnavailable:
             self._unsure = True
             raise
+
+    async def _give_back_if_unsure(self) -> None:
+        """As the worker drains: a store that is away must not cost the calls under way their end, and is asked again later."""
+        if self._unsure:
+            try:
+                await self._give_back_unknown()
+            except StoreUnavailable as error:
+                log.warning("runs not given back", reason=str(error), unreported=len(self._reports))
 
     async def _settle(self, forced: asyncio.Event, *, wait_s: float) -> None:
         await settle(lambda: len(self._flights), lambda: len(self._reports), self._idle, forced, wait_s=wait_s)

@@ -17,9 +17,9 @@ from dueline.store.fleet import JobType, NewNode, Role
 from dueline.tasks.app import App
 from dueline.worker.executors.tasks import TaskExecutor
 from dueline.worker.offers import job_types
+from dueline.worker.options import WorkerOptions
 from dueline.worker.remote.client import DeskClient
 from dueline.worker.remote.worker import RemoteWorker
-from dueline.worker.worker import WorkerOptions
 from tests.api.serving import ServedApi
 
 PATIENCE_S = 20.0

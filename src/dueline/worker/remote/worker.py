@@ -31,12 +31,12 @@ from dueline.tasks.context import Report
 from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.executors.lanes import TaskCall
 from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor
+from dueline.worker.options import WorkerOptions
 from dueline.worker.remote.client import DeskClient
 from dueline.worker.remote.runs import RemoteEnd, read_run, tell_end
 from dueline.worker.reports import Reports
 from dueline.worker.saves import Saves
 from dueline.worker.settling import settle
-from dueline.worker.worker import WorkerOptions
 
 log = get_log(__name__)
 
@@ -143,9 +143,7 @@ class RemoteWorker:
             withheld=self._withheld,
             monotonic=clock.monotonic_s,
             chance=chance,
-            slots=options.slots,
-            host_share=options.host_share,
-            circuit=options.circuit,
+            options=options,
             make_executor=make_executor,
             make_crew=make_crew,
         )
@@ -244,7 +242,7 @@ class RemoteWorker:
             return False
         now_ms, now_s = self._membership.time.now_ms(), self._clock.monotonic_s()
         if not self._membership.trusted:
-            self._left(len(told))
+            self._withheld(len(told))
             return False
         runs = [read_run(one, now_ms=now_ms) for one in told]
         calls: list[HttpCall] = []
@@ -275,8 +273,10 @@ class RemoteWorker:
 
     def _ended(self, ended: list[Ended]) -> None:
         self.attempts_total.update(one.outcome.kind for one in ended)
-        time = self._membership.time
-        self._reports.add([tell_end(one, started_ms=time.at_ms(one.started_s)) for one in ended])
+        self._reports.add([self._tell(one) for one in ended])
+
+    def _tell(self, one: Ended, *, leaving: bool = False) -> RemoteEnd:
+        return tell_end(one, started_ms=self._membership.time.at_ms(one.started_s), leaving=leaving)
 
     def _withheld(self, count: int) -> None:
         """Runs that are ours and were not started, for want of a trusted lease: they go back if the lease turns out to hold."""
@@ -297,6 +297,10 @@ class RemoteWorker:
         await self._settle(forced, wait_s=self._options.drain_s)
         await self._give_back()
         try:
+            await self._saves.flush(self._flights.run_ids())
+            left = [self._tell(one, leaving=True).told for one in self._flights.close()]
+            if left:
+                await self._client.report(left)
             await self._membership.leave()
         except (StoreUnavailable, LeaseLost) as error:
             log.warning("left without telling the server", reason=str(error), unreported=len(self._reports))
