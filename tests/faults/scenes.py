@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.job import DEFAULT_QUEUE, DEFAULT_TENANT, Execution, HttpTarget
+from dueline.domain.job import DEFAULT_QUEUE, DEFAULT_TENANT, Execution, HttpTarget, Target
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.states import RunState
 from dueline.engine.operations import AdhocRun, Operations
@@ -29,7 +29,7 @@ _PAGE_ROWS = 500
 
 async def enqueue(
     store: Store,
-    url: str,
+    target: str | Target,
     count: int,
     *,
     queue: str = DEFAULT_QUEUE,
@@ -37,11 +37,11 @@ async def enqueue(
     spread_ms: int = 0,
     timeout_ms: int = limits.TIMEOUT_MS_DEFAULT,
 ) -> None:
-    """Write so many runs without a job; with `spread_ms` they are due one after the other over that time."""
+    """Write so many runs without a job, to a URL or any other target; with `spread_ms` they are due one after the other over that time."""
     keeper = Timekeeper(store, SystemClock())
     await keeper.step()
     operations = Operations(store, lambda: keeper.time, SystemChance())
-    execution = Execution(target=HttpTarget(url=url), timeout_ms=timeout_ms)
+    execution = Execution(target=HttpTarget(url=target) if isinstance(target, str) else target, timeout_ms=timeout_ms)
     dues = [None if due_ms is None else due_ms + number * spread_ms // count for number in range(count)]
     await operations.enqueue(DEFAULT_TENANT, [AdhocRun(execution=execution, queue=queue, due_ms=due) for due in dues])
 
