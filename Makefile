@@ -38,6 +38,10 @@ test: .venv/.ready-dev ## Run the tests: make test ARGS="-k leases -n 4"
 years: .venv/.ready-dev ## Walk through two years of time in twelve zones
 	.venv/bin/pytest -m long tests/testing/test_years.py $(ARGS)
 
+.PHONY: faults
+faults: .venv/.ready-dev ## Kill, stop, drain and flood real processes
+	.venv/bin/pytest -m "long or not long" tests/faults $(ARGS)
+
 .PHONY: check
 check: .venv/.ready-dev ## Check format, lint, types and the rules of the house
 	.venv/bin/ruff format --check .

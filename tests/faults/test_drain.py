@@ -69,7 +69,7 @@ async def test_a_forced_worker_leaves_at_once_and_what_it_broke_off_counts_as_no
         assert {run.attempt for run in runs if run not in lost} == {1}
 
 
-@pytest.mark.parametrize("way", ["signal", "api"])
+@pytest.mark.parametrize("way", ["signal", pytest.param("api", marks=pytest.mark.long)])
 async def test_what_is_claimed_ahead_is_free_within_a_second_and_what_runs_ends(
     postgres_store: PostgresStore, postgres_dsn: str, tmp_path: Path, way: str
 ) -> None:

@@ -6,6 +6,8 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import pytest
+
 from dueline.domain import limits
 from dueline.domain.instants import parse_instant
 from dueline.domain.run import OutcomeKind
@@ -34,6 +36,7 @@ def lags_s(target: Witness, hits: slice) -> list[float]:
     return [hit["t"] - parse_instant(hit["dueline-scheduled-at"], field="hit") / 1000 for hit in target.hits()[hits]]
 
 
+@pytest.mark.long
 async def test_hostile_hosts_cost_a_good_one_no_punctuality_and_the_worker_no_memory(
     postgres_store: PostgresStore, postgres_dsn: str, tmp_path: Path
 ) -> None:

@@ -92,6 +92,7 @@ def test_calls_and_tasks_are_carried_out(site: Site) -> None:
     assert len(call(site.url, "GET", "/v1/workers")[1]["items"]) == 1, "they have left"
 
 
+@pytest.mark.long
 def test_the_runs_of_a_killed_and_of_a_stopped_worker_are_started_by_another(site: Site) -> None:
     target = site.target
     killed, stopped = (site.hire(name, "--queue", name) for name in ("killed", "stopped"))
@@ -118,7 +119,7 @@ def test_the_runs_of_a_killed_and_of_a_stopped_worker_are_started_by_another(sit
     assert set(target.hits_per_run().values()) == {2}
 
 
-@pytest.mark.parametrize("way", ["killed", "stopped in order"])
+@pytest.mark.parametrize("way", ["killed", pytest.param("stopped in order", marks=pytest.mark.long)])
 def test_a_server_that_comes_back_loses_and_doubles_nothing(site: Site, way: str) -> None:
     """Some calls end while it is away, and some runs are still waiting: the worker goes on by itself."""
     worker = site.hire("worker", "--slots", "100")
