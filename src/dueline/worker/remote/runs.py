@@ -93,8 +93,9 @@ def tell_end(ended: Ended, *, started_ms: int, leaving: bool = False) -> RemoteE
         "error": outcome.error,
         "headers": outcome.headers,
         "started_at": format_instant(started_ms),
-        "leaving": leaving,
     }
+    if leaving:
+        told["leaving"] = True
     if outcome.result is not None:
         told["result"] = msgspec.Raw(outcome.result.encode()) if is_task else outcome.result
     if outcome.retry_after_ms is not None:
