@@ -128,14 +128,15 @@ def die_when_stopped(ctx: Context, status: int) -> None:
 
 @app.task(name="keep_when_released")
 def keep_when_released(ctx: Context, release: str) -> list[int]:
-    """Keeps the numbers of its attempts once a file is there; the first attempt then waits for ever, unless it is stopped."""
+    """Keeps how often it was begun once a file is there; the first time it then waits for ever, unless it is stopped."""
     ctx.progress(0.0, "began")
     while not Path(release).exists():
         time.sleep(POLL_S)
-    _keep_attempt(ctx)
-    while ctx.attempt == 1 and not ctx.cancelled:
+    begun = [*(ctx.checkpoint_data or []), len(ctx.checkpoint_data or []) + 1]
+    ctx.checkpoint(begun)
+    while len(begun) == 1 and not ctx.cancelled:
         time.sleep(POLL_S)
-    return list(ctx.checkpoint_data)
+    return begun
 
 
 @app.task(name="stubborn")

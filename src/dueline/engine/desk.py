@@ -287,7 +287,7 @@ class Desk:
         if not claims:
             return []
         works = await self._known(node, claims)
-        again = [claim.run_id for claim in claims if claim.attempt > 1]
+        again = [claim.run_id for claim in claims if claim.begun_ms is not None]
         told = await self._store.progress_of(again) if again else {}
         now_ms = self._time().now_ms()
         keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)

@@ -325,7 +325,7 @@ class Worker:
         again = [
             claim.run_id
             for claim, work in zip(claims, prepared, strict=True)
-            if claim.attempt > 1 and isinstance(work, PreparedTask)
+            if claim.begun_ms is not None and isinstance(work, PreparedTask)
         ]
         told = await self._store.progress_of(again) if again else {}
         return {run_id: kept.checkpoint.encode() for run_id, kept in told.items() if kept.checkpoint is not None}
