@@ -177,3 +177,20 @@ def test_circuits_are_bounded_and_those_that_failed_last_are_kept() -> None:
     for host in ("a", "b", "a", "c", "d"):
         circuits.record(("t", host), True, started_s=1.0, now_s=1.0)
     assert [host for _, host in circuits._circuits] == ["a", "c", "d"]
+
+
+def test_runs_of_a_limited_task_are_put_off_one_after_the_other(desk: Desk) -> None:
+    def ask() -> Postponed | None:
+        return desk.admission.ask_task(a_claim(), "report", 2, now_s=desk.now_s, now_ms=NOW_MS)
+
+    assert [ask(), ask()] == [None, None]
+    put_off = [ask() for _ in range(100)]
+    assert {one.reason for one in put_off if one is not None} == {HeldReason.CONCURRENCY}
+    dues = [one.due_ms for one in put_off if one is not None]
+    assert len(dues) == 100
+    assert dues == sorted(set(dues))
+    # They come back spread over time, not all of them every second.
+    assert dues[-1] - dues[0] >= 90 / limits.HOST_PACE_MIN * 1000
+    desk.admission.task_ended("report", now_s=desk.now_s)
+    assert ask() is None
+    assert ask() is not None

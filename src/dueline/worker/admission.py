@@ -26,6 +26,15 @@ class Admission:
         self._chance = chance
         self._circuits = Circuits(policy)
         self._shares = Shares(slots, share=host_share)
+        self._tasks = Shares(slots)
+
+    def ask_task(self, claim: Claim, task: str, limit: int, *, now_s: float, now_ms: int) -> Postponed | None:
+        """The same for a task of which there may be so many at a time."""
+        busy_s = self._tasks.enter(task, now_s, most=limit)
+        return None if busy_s is None else _postponed(claim, now_ms, busy_s, HeldReason.CONCURRENCY)
+
+    def task_ended(self, task: str, *, now_s: float) -> None:
+        self._tasks.leave(task, now_s, answered=True)
 
     def ask(self, claim: Claim, host: str, *, now_s: float, now_ms: int) -> Postponed | None:
         """None: it may start. Runs that are put off for one target come back spread over time."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -121,7 +120,6 @@ class Flights:
         self._admission = Admission(chance, slots=options.slots, host_share=options.host_share, policy=options.circuit)
         self._flights: dict[RunId, tuple[Claim, Prepared]] = {}
         self._cancels: dict[RunId, str] = {}
-        self._tasks: Counter[str] = Counter()
         self._left: list[Ended] = []
         self._executor = make_executor(deliver=self._replied, monotonic=monotonic, may_send=trusted)
         self._executor.open(asyncio.get_running_loop())
@@ -155,10 +153,11 @@ class Flights:
             if postponed is not None:
                 return postponed
         else:
-            limit = None if self._crew is None else self._crew.limit_of(prepared.task)
-            if limit is not None and self._tasks[prepared.task] >= limit:
-                return _put_off(claim, now_ms)
-            self._tasks[prepared.task] += 1
+            limit = self._limit_of(prepared)
+            if limit is not None:
+                postponed = self._admission.ask_task(claim, prepared.task, limit, now_s=now_s, now_ms=now_ms)
+                if postponed is not None:
+                    return postponed
         self._flights[claim.run_id] = (claim, prepared)
         return None
 
@@ -232,13 +231,16 @@ class Flights:
     def _reported(self, key: RunId, report: Report) -> None:
         self._told(self._flights[key][0], report)
 
+    def _limit_of(self, work: PreparedTask) -> int | None:
+        return None if self._crew is None else self._crew.limit_of(work.task)
+
     def _land(self, run_id: RunId, outcome: Outcome | None, started_s: float, finished_s: float) -> Ended:
         """Take a run out. Without an outcome it was broken off by force."""
         claim, prepared = self._flights.pop(run_id)
         if isinstance(prepared, PreparedCall):
             self._admission.ended(claim, prepared.host, outcome, started_s=started_s, now_s=self._monotonic())
-        else:
-            self._tasks[prepared.task] -= 1
+        elif self._limit_of(prepared) is not None:
+            self._admission.task_ended(prepared.task, now_s=self._monotonic())
         outcome = outcome or Outcome(kind=OutcomeKind.LOST, error=_BROKEN_OFF)
         return Ended(claim, prepared, outcome, started_s, finished_s, self._cancels.pop(run_id, None))
 

@@ -36,12 +36,13 @@ class Shares:
         self._share = max(1, int(slots * share))
         self._hosts: dict[str, _Host] = {}
 
-    def enter(self, name: str, now_s: float) -> float | None:
-        """None: a call to the host may start, and is counted until `leave`. Otherwise how long to put it off."""
+    def enter(self, name: str, now_s: float, *, most: int | None = None) -> float | None:
+        """None: a call to the host may start, and is counted until `leave`. Otherwise how long to put it off. `most` is how many there may
+        be, where somebody said so."""
         host = self._hosts.get(name)
         if host is None:
             host = self._hosts[name] = _Host(int(now_s))
-        if host.under_way < self._share or host.under_way < self._share + host.recent(int(now_s)):
+        if host.under_way < (self._share + host.recent(int(now_s)) if most is None else most):
             host.under_way += 1
             return None
         pace = max(host.recent(int(now_s)) / 2, limits.HOST_PACE_MIN)
