@@ -32,7 +32,7 @@ run: .venv/.ready ## Start a server: make run PORT=8700 DB=dueline.db
 
 .PHONY: test
 test: .venv/.ready-dev ## Run the tests: make test ARGS="-k leases -n 4"
-	.venv/bin/pytest $(ARGS)
+	.venv/bin/pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
 
 .PHONY: years
 years: .venv/.ready-dev ## Walk through two years of time in twelve zones
