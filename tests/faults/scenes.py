@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from dueline.domain import limits
+from dueline.domain.ids import BootId
 from dueline.domain.job import DEFAULT_QUEUE, DEFAULT_TENANT, Execution, HttpTarget, Target
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.states import RunState
@@ -68,10 +69,20 @@ async def succeeded(store: Store, *, count: int = 0, within_s: float = WAIT_S_MA
         await asyncio.sleep(0.1)
 
 
+async def boot_id_of(store: Store, process: DuelineProcess) -> BootId:
+    """Who a process is among the others, once it has joined them."""
+    deadline = time.monotonic() + WAIT_S_MAX
+    while True:
+        for node in await store.nodes():
+            if node.pid == process.pid:
+                return node.boot_id
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
 async def claims_of(store: Store, process: DuelineProcess) -> list[Claim]:
     """The runs in the hands of a process."""
-    (boot_id,) = (node.boot_id for node in await store.nodes() if node.pid == process.pid)
-    return await store.claims_of(boot_id)
+    return await store.claims_of(await boot_id_of(store, process))
 
 
 def outcomes(run: Run) -> list[OutcomeKind]:

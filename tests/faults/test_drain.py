@@ -12,7 +12,7 @@ import pytest
 from dueline.domain.ids import run_text
 from dueline.domain.run import OutcomeKind
 from dueline.store.postgres.store import PostgresStore
-from tests.faults.scenes import call, enqueue, outcomes, succeeded, wait_for_hits
+from tests.faults.scenes import boot_id_of, call, enqueue, outcomes, succeeded, wait_for_hits
 from tests.support.dueline import DuelineProcess, processes, witness
 
 RUNS = 400
@@ -86,24 +86,24 @@ async def test_what_is_claimed_ahead_is_free_within_a_second_and_what_runs_ends(
         url = start("api", "api", "--port", "0").wait_until_running()
         for process in fleet:
             process.wait_until_running()
-        (worker,) = (node for node in await store.nodes() if node.pid == drained.pid)
+        boot_id = await boot_id_of(store, drained)
         due_ms = await store.now_ms() + LEAD_MS
         await enqueue(store, f"{target.url}/slow/{RUNNING_S}", RUNNING)
         await enqueue(store, f"{target.url}/ok", AHEAD, due_ms=due_ms)
-        while len(await store.claims_of(worker.boot_id)) < RUNNING + AHEAD:
+        while len(await store.claims_of(boot_id)) < RUNNING + AHEAD:
             assert await store.now_ms() < due_ms
         asked_s = time.monotonic()
         if way == "signal":
             drained.ask_to_stop()
         else:
             assert url is not None
-            assert call(url, "POST", f"/v1/workers/{worker.boot_id}/drain")[0] == 200
-        while len(await store.claims_of(worker.boot_id)) > RUNNING:
+            assert call(url, "POST", f"/v1/workers/{boot_id}/drain")[0] == 200
+        while len(await store.claims_of(boot_id)) > RUNNING:
             assert time.monotonic() - asked_s < 1
         assert time.monotonic() - asked_s < 1
         start("second", "worker")
         runs = await succeeded(store, count=RUNNING + AHEAD)
         assert drained.exit_code() == 0
         assert {(run.attempt, *outcomes(run)) for run in runs} == {(1, OutcomeKind.SUCCEEDED)}
-        assert Counter(run.worker == worker.boot_id for run in runs) == {True: RUNNING, False: AHEAD}
+        assert Counter(run.worker == boot_id for run in runs) == {True: RUNNING, False: AHEAD}
         assert target.hits_per_run() == {run_text(run.id): 1 for run in runs}
