@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import blake2b
 
-from dueline.domain.fairness import rank
 from dueline.domain.firetimes import FireTimes
 from dueline.domain.ids import JobId, occurrence_run_id
 from dueline.domain.job import JobVersion
@@ -66,7 +65,6 @@ def make_run(
         kind=kind,
         queue=definition.queue,
         priority=definition.priority,
-        rank=rank(due_ms=due_ms, priority=definition.priority, missed=missed),
         region=definition.region,
         exclusive=(overlap or definition.overlap) is not Overlap.ALLOW,
         timeout_ms=definition.execution.timeout_ms,
@@ -77,4 +75,6 @@ def make_run(
         overlap=overlap,
         lane=definition.execution.lane,
         expires_ms=definition.execution.expires_ms(due_ms),
+        fairness_key=definition.fairness_key,
+        missed=missed,
     )

@@ -98,6 +98,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     schedule: Schedule | None = None
     queue: str = DEFAULT_QUEUE
     priority: int = DEFAULT_PRIORITY
+    fairness_key: str = ""
+    """What its runs share the tenant's turns by."""
     region: str = ""
     overlap: Overlap = Overlap.SKIP
     misfire: Misfire = Misfire()

@@ -6,7 +6,6 @@ from enum import StrEnum
 
 import msgspec
 
-from dueline.domain.fairness import rank
 from dueline.domain.ids import RunId, derived_run_id
 from dueline.domain.job import Execution, JobVersion
 from dueline.domain.overlap import Overlap
@@ -42,7 +41,6 @@ def redriven_run(
         kind=RunKind.REDRIVE,
         queue=dead.queue,
         priority=dead.priority,
-        rank=rank(due_ms=due_ms, priority=dead.priority, missed=True),
         region="",
         exclusive=overlap is not Overlap.ALLOW,
         timeout_ms=execution.timeout_ms,
@@ -53,4 +51,6 @@ def redriven_run(
         parent_id=dead.id,
         lane=execution.lane,
         expires_ms=execution.expires_ms(due_ms),
+        fairness_key="" if version is None else version.definition.fairness_key,
+        missed=True,
     )

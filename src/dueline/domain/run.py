@@ -116,7 +116,6 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     kind: RunKind
     queue: str
     priority: int
-    rank: int
     region: str
     exclusive: bool
     timeout_ms: int
@@ -131,5 +130,9 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     """What its worker must have; see `domain.lanes`."""
     expires_ms: int | None = None
     """When it is too late to start it."""
+    fairness_key: str = ""
+    """What it shares its tenant's turns by; see `domain.fairness`."""
+    missed: bool = False
+    """Whether what is on time goes first."""
     token: int = 0
     """Where its tokens begin. A run that was taken back by a change of its job and is written again must not repeat them."""

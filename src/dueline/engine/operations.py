@@ -8,7 +8,6 @@ import msgspec
 
 from dueline.domain import changes
 from dueline.domain.errors import Conflict, InvalidSchedule, NotFound
-from dueline.domain.fairness import rank
 from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, run_text
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
 from dueline.domain.overlap import Overlap
@@ -38,6 +37,7 @@ class AdhocRun(msgspec.Struct, frozen=True, kw_only=True):
     execution: Execution
     queue: str = DEFAULT_QUEUE
     priority: int = DEFAULT_PRIORITY
+    fairness_key: str = ""
     region: str = ""
     tags: tuple[str, ...] = ()
     due_ms: int | None = None
@@ -129,7 +129,6 @@ class Operations:
             kind=RunKind.MANUAL,
             queue=definition.queue,
             priority=definition.priority,
-            rank=rank(due_ms=now_ms, priority=definition.priority),
             region=definition.region,
             exclusive=definition.overlap is not Overlap.ALLOW and not force,
             timeout_ms=definition.execution.timeout_ms,
@@ -138,6 +137,7 @@ class Operations:
             tags=definition.tags,
             lane=definition.execution.lane,
             expires_ms=definition.execution.expires_ms(now_ms),
+            fairness_key=definition.fairness_key,
         )
         await self._store.enqueue([run])
         return run.id
@@ -167,7 +167,6 @@ class Operations:
                     kind=RunKind.ADHOC,
                     queue=asked.queue,
                     priority=asked.priority,
-                    rank=rank(due_ms=due_ms, priority=asked.priority),
                     region=asked.region,
                     exclusive=False,
                     timeout_ms=asked.execution.timeout_ms,
@@ -177,6 +176,7 @@ class Operations:
                     lane=asked.execution.lane,
                     expires_ms=asked.execution.expires_ms(due_ms),
                     spec=_encoder.encode(asked.execution).decode(),
+                    fairness_key=asked.fairness_key,
                 )
             )
         await self._store.enqueue(runs)

@@ -51,6 +51,7 @@ from dueline.store.shapes import (
     Saved,
     SigningSecrets,
     Stray,
+    Tenant,
     VersionInForce,
 )
 
@@ -132,7 +133,11 @@ class PlanStore(Protocol):
 
 class RunStore(Protocol):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        """Write runs that somebody asked for; answers those that are new. One not due within the look-ahead waits as `scheduled`."""
+        """Write runs that somebody asked for; answers those that are new. One not due within the look-ahead waits as `scheduled`.
+
+        Whatever makes runs ready, this, `fire` and `promote`, gives them their ranks by the rules of `domain.fairness`. One that was
+        tried or put off before is ranked as `again`; one that was held or given back keeps its rank.
+        """
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         """Make waiting runs ready whose due time is near."""
@@ -220,6 +225,9 @@ class RunStore(Protocol):
 
     async def reclaim(self, reclaims: Sequence[Reclaim]) -> set[RunId]:
         """Take runs, by their tokens, from owners that are gone or late, or that say themselves that they lost them."""
+
+    async def forget_flows(self, *, limit: int) -> int:
+        """Forget flows whose runs have all had their turn: what is left of them is where their line is anyway."""
 
     async def queues(self) -> list[tuple[str, str]]:
         """Queues that hold ready runs, each with each of its lanes, paused ones left out."""
@@ -312,6 +320,17 @@ class SecretStore(Protocol):
         """Sign with another secret from now on; the one before becomes the previous one."""
 
 
+class TenantStore(Protocol):
+    async def tenant(self, tenant: str) -> Tenant:
+        """What is set for a tenant, or the defaults."""
+
+    async def put_tenant(self, tenant: Tenant) -> Tenant:
+        """Set it. Runs that become ready from now on are ranked by it."""
+
+    async def tenants_page(self, *, after: str | None, limit: int) -> list[Tenant]:
+        """Tenants that something was set for, by name, above a name."""
+
+
 class JobTypeStore(Protocol):
     async def publish_job_types(self, types: Sequence[JobType], *, keep_ms: int) -> None:
         """Write what a worker can carry out, each as seen now; forget those that nobody said to have for `keep_ms`."""
@@ -352,6 +371,7 @@ class Store(
     LedgerStore,
     DeadLetterStore,
     SecretStore,
+    TenantStore,
     JobTypeStore,
     CalendarStore,
     HistoryStore,

@@ -197,6 +197,15 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
+class Tenant(msgspec.Struct, frozen=True, kw_only=True):
+    """What is set for a tenant. One that nothing was set for has all defaults."""
+
+    tenant: str
+    weight: float = 1.0
+    """Its share of every line, against the others that wait."""
+    updated_ms: int = 0
+
+
 class SigningSecrets(msgspec.Struct, frozen=True):
     """What a tenant's calls are signed with; the previous one too, while receivers learn the new one."""
 
