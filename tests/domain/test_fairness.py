@@ -3,57 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from heapq import heappop, heappush
-from itertools import count
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dueline.domain.fairness import Flow, Standing, clock_of, flow_of, rank, stretch
 from dueline.domain.job import PRIORITIES
-
-
-class Line:
-    """One line in memory, ranked by the rules and served in rank order."""
-
-    def __init__(self, **weights: float) -> None:
-        self._weights = weights
-        self._heap: list[tuple[int, int, str, int]] = []
-        self._finish: dict[Flow, int] = {}
-        self._numbers = count()
-
-    def enqueue(self, tenant: str, runs: int, *, priority: int = 5, key: str = "", missed: bool = False) -> None:
-        standing = Standing.MISSED if missed else Standing.FRESH
-        flow = flow_of("q", "", tenant, priority=priority, standing=standing, fairness_key=key)
-        clock = self._clock()
-        others = sum(
-            (other.tenant, other.level) == (tenant, flow.level) and other != flow and finish > clock
-            for other, finish in self._finish.items()
-        )
-        taken = stretch(
-            clock=clock,
-            finish=self._finish.get(flow),
-            factor=flow.factor,
-            others=others,
-            weight=self._weights.get(tenant, 1.0),
-            count=runs,
-        )
-        self._finish[flow] = taken.finish
-        for index in range(runs):
-            ranked = rank(taken.start + index * taken.step, priority=priority, missed=missed)
-            heappush(self._heap, (ranked, next(self._numbers), f"{tenant}{key}", priority))
-
-    def serve(self, runs: int) -> list[str]:
-        return [heappop(self._heap)[2] for _ in range(min(runs, len(self._heap)))]
-
-    def serve_levels(self, runs: int) -> list[int]:
-        return [heappop(self._heap)[3] for _ in range(min(runs, len(self._heap)))]
-
-    def _clock(self) -> int:
-        if self._heap:
-            return clock_of(self._heap[0][0], priority=self._heap[0][3])
-        return max(self._finish.values(), default=0)
+from tests.support.lines import Line
 
 
 def test_a_tenant_alone_is_served_first_come_first() -> None:
@@ -74,6 +30,14 @@ def test_two_that_saturate_share_by_their_weights_in_any_stretch(late: int) -> N
     for _ in range(10):
         served = Counter(line.serve(400))
         assert abs(served["heavy"] - 300) <= 2
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-9, 1 / 4096])
+def test_the_smallest_weight_gets_a_little(weight: float) -> None:
+    line = Line(small=weight)
+    line.enqueue("small", 10)
+    line.enqueue("large", 20_000)
+    assert line.serve(12_500).count("small") == 4
 
 
 def test_who_was_served_alone_owes_nothing_to_who_comes_later() -> None:
@@ -104,6 +68,43 @@ def test_a_tenant_gets_no_more_by_using_more_keys() -> None:
     served = Counter(line.serve(2_000))
     assert served["plain"] >= 950
     assert max(served[f"clever{index}"] for index in range(10)) <= 115
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("keys", [2, 100, 999, 1_001, 5_000])
+def test_a_key_for_every_run_is_worth_no_more_than_no_keys(keys: int, together: bool) -> None:
+    line = Line()
+    line.enqueue("plain", 10_000)
+    line.serve(100)
+    each = [str(number) for number in range(keys)]
+    if together:
+        line.enqueue_keys("clever", each)
+    else:
+        for key in each:
+            line.enqueue("clever", 1, key=key)
+    served = ["plain" if one == "plain" else "clever" for one in line.serve(2 * keys)]
+    for end in range(50, 2 * keys, 50):
+        assert abs(served[:end].count("clever") - end / 2) <= 3
+
+
+def test_backlogs_of_keys_that_come_one_after_the_other_get_one_share_in_all() -> None:
+    """The first ones get more at the beginning, when nobody knows of the others; the last ones pay for it."""
+    line = Line()
+    line.enqueue("plain", 10_000)
+    for key in "abcd":
+        line.enqueue("clever", 500, key=key)
+    served = line.serve(4_000)
+    assert abs(served.count("plain") - 2_000) <= 3
+    assert served[:200].count("plain") >= 200 / (1 + 1 + 1 / 2 + 1 / 3 + 1 / 4) - 3
+
+
+@pytest.mark.parametrize("noisy", [1, 100])
+def test_a_quiet_key_has_its_turn_beside_noisy_ones(noisy: int) -> None:
+    line = Line()
+    line.enqueue_keys("t", [str(key) for key in range(noisy)] * 1_000)
+    line.serve(500)
+    line.enqueue("t", 1, key="quiet")
+    assert "tquiet" in line.serve(2 * (noisy + 1))
 
 
 def test_an_important_run_starts_next_and_the_others_still_make_progress() -> None:

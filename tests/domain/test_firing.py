@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dueline.domain import limits
-from dueline.domain.fairness import rank
 from dueline.domain.firetimes import compile_schedule
 from dueline.domain.firing import jitter_of, make_run, make_runs
 from dueline.domain.ids import JobId, new_job_id, occurrence_run_id
@@ -34,7 +33,9 @@ def runs_of(schedule: Schedule, *, missed: tuple[int, ...] = (), on_time: tuple[
 
 
 def test_a_run_is_made_from_its_version() -> None:
-    version = a_version(queue="slow", priority=7, region="eu", tags=("a", "b"), overlap=Overlap.ALLOW)
+    version = a_version(
+        queue="slow", priority=7, region="eu", tags=("a", "b"), overlap=Overlap.ALLOW, fairness_key="customer-1"
+    )
     run = make_run(version, NOW_MS, due_ms=NOW_MS + 9, token=5)
     assert run.id == occurrence_run_id(JOB_ID, NOW_MS, RunKind.SCHEDULED)
     assert (run.job_id, run.version, run.tenant, run.kind) == (JOB_ID, 3, "acme", RunKind.SCHEDULED)
@@ -42,7 +43,7 @@ def test_a_run_is_made_from_its_version() -> None:
     assert (run.scheduled_ms, run.due_ms, run.token) == (NOW_MS, NOW_MS + 9, 5)
     assert run.timeout_ms == version.definition.execution.timeout_ms
     assert (run.spec, run.parent_id, run.overlap) == (None, None, None)
-    assert run.rank == rank(due_ms=NOW_MS + 9, priority=7)
+    assert (run.fairness_key, run.missed) == ("customer-1", False)
 
 
 @pytest.mark.parametrize("kind", RunKind)
@@ -65,7 +66,7 @@ def test_those_missed_are_due_now_and_stand_behind_those_on_time() -> None:
     missed, on_time = runs_of(EVERY_MINUTE, missed=(NOW_MS - HOUR_MS,), on_time=(NOW_MS + 500,))
     assert (missed.scheduled_ms, missed.due_ms) == (NOW_MS - HOUR_MS, NOW_MS)
     assert (on_time.scheduled_ms, on_time.due_ms) == (NOW_MS + 500, NOW_MS + 500)
-    assert missed.rank > on_time.rank
+    assert (missed.missed, on_time.missed) == (True, False)
     assert {missed.token, on_time.token} == {5}
 
 
@@ -113,7 +114,6 @@ def test_on_time_runs_get_jitter_and_missed_ones_do_not() -> None:
     late_ms = jitter_of(JOB_ID, NOW_MS, jitter_ms=MINUTE_MS, following_ms=NOW_MS + HOUR_MS)
     assert (missed.due_ms, on_time.due_ms) == (NOW_MS, NOW_MS + late_ms)
     assert on_time.scheduled_ms == NOW_MS
-    assert on_time.rank == rank(due_ms=on_time.due_ms, priority=5)
 
 
 def test_jitter_has_the_room_up_to_the_next_occurrence_that_fires() -> None:

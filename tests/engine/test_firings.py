@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from dueline.domain import limits
-from dueline.domain.fairness import rank
 from dueline.domain.firing import make_run
 from dueline.domain.ids import JobId, new_job_id, occurrence_run_id
 from dueline.domain.job import Definition, Execution, HttpTarget, JobVersion
@@ -43,7 +42,7 @@ def test_a_run_is_made_from_its_version() -> None:
     assert (run.queue, run.priority, run.region, run.tags) == ("slow", 7, "eu", ("a", "b"))
     assert (run.scheduled_ms, run.due_ms, run.timeout_ms, run.token) == (NOW_MS, NOW_MS, 4_321, 5)
     assert (run.spec, run.parent_id) == (None, None)
-    assert run.rank == rank(due_ms=NOW_MS, priority=7)
+    assert (run.fairness_key, run.missed) == ("", False)
 
 
 @pytest.mark.parametrize("overlap", Overlap)
@@ -54,10 +53,10 @@ def test_a_run_is_exclusive_unless_overlap_is_allowed(overlap: Overlap) -> None:
 
 
 @pytest.mark.parametrize("missed_by_ms", [0, MINUTE_MS, 86_400_000])
-def test_a_missed_run_ranks_behind_those_on_time_however_old_it_is(missed_by_ms: int) -> None:
+def test_a_missed_run_is_told_apart_from_those_on_time_however_old_it_is(missed_by_ms: int) -> None:
     missed = make_run(a_version(), NOW_MS - missed_by_ms, due_ms=NOW_MS, token=0, missed=True)
     on_time = make_run(a_version(), NOW_MS, due_ms=NOW_MS, token=0)
-    assert missed.rank > on_time.rank
+    assert (missed.missed, on_time.missed) == (True, False)
     assert missed.id == occurrence_run_id(JOB_ID, NOW_MS - missed_by_ms, RunKind.SCHEDULED)
 
 
@@ -72,7 +71,7 @@ def test_a_firing_holds_missed_and_on_time_runs_in_order() -> None:
     version = a_version(misfire=Misfire(policy=MisfirePolicy.FIRE_ALL, cap=2))
     firing = fired(version, NOW_MS - 10 * MINUTE_MS)
     assert [run.scheduled_ms for run in firing.runs] == [NOW_MS - 2 * MINUTE_MS, NOW_MS - MINUTE_MS, NOW_MS]
-    assert [run.rank - run.due_ms > 0 for run in firing.runs] == [True, True, False]
+    assert [run.missed for run in firing.runs] == [True, True, False]
     assert firing.position.next_ms == NOW_MS + MINUTE_MS
 
 
