@@ -61,14 +61,14 @@ async def test_at_its_expiry_a_run_is_given_to_nobody_and_ends(store: Store, clo
 
 
 async def test_an_expired_run_does_not_keep_later_ranks_waiting(store: Store) -> None:
-    _, in_time = await enqueue(store, a_run(expires_ms=START_MS, rank=0), a_run(rank=1))
+    _, in_time = await enqueue(store, a_run(expires_ms=START_MS, priority=9), a_run())
     (claimed,) = await claim(store, await register(store), limit=1)
     assert claimed.run_id == in_time
 
 
 async def test_an_expired_run_takes_no_place_and_is_not_blocked(store: Store) -> None:
     job = await create(store)
-    _, in_time = await enqueue(store, exclusive(job, expires_ms=START_MS, rank=0), exclusive(job, rank=1))
+    _, in_time = await enqueue(store, exclusive(job, expires_ms=START_MS, priority=9), exclusive(job))
     assert (await claim_one(store, await register(store))).run_id == in_time
 
 

@@ -194,7 +194,7 @@ async def expire_it(under_test: StoreUnderTest, _job: Job, _run_id: RunId) -> No
 
 async def skip_it(under_test: StoreUnderTest, job: Job, _run_id: RunId) -> None:
     store = under_test.store
-    await enqueue(store, a_run(job, exclusive=True, rank=1))
+    await enqueue(store, a_run(job, exclusive=True, priority=9))
     claimed = await store.claim(await register(store), "default", PLAIN, ahead_ms=0, limit=1)
     assert len(claimed.claims) == 1
     assert len(await store.skip_blocked(await blocked(store), reason="overlap")) == 1
@@ -203,7 +203,7 @@ async def skip_it(under_test: StoreUnderTest, job: Job, _run_id: RunId) -> None:
 async def displace_it(under_test: StoreUnderTest, job: Job, _run_id: RunId) -> None:
     """Two of one job come at once: the earlier one gives way."""
     store = under_test.store
-    await enqueue(store, a_run(job, exclusive=True, rank=1))
+    await enqueue(store, a_run(job, exclusive=True, priority=9))
     assert len((await store.claim(await register(store), "default", PLAIN, ahead_ms=0, limit=1)).claims) == 1
     await enqueue(store, a_run(job, exclusive=True, due_ms=START_MS + 1))
     await under_test.clock.set_ms(START_MS + 1)

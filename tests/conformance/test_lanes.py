@@ -54,9 +54,9 @@ async def test_a_lane_is_one_of_its_queue(store: Store) -> None:
 
 async def test_within_a_lane_the_lowest_ranks_are_claimed_first(store: Store) -> None:
     worker = await register(store)
-    runs = [a_run(rank=number * 37 % 100, lane=(PLAIN, GPU, TASK)[number % 3]) for number in range(99)]
-    await enqueue(store, *runs)
-    order = [run.id for run in sorted(runs, key=lambda run: run.rank) if run.lane == GPU]
+    runs = [a_run(lane=(PLAIN, GPU, TASK)[number % 3]) for number in range(99)]
+    await enqueue(store, *reversed(runs))
+    order = [run.id for run in reversed(runs) if run.lane == GPU]
     for start in range(0, 33, 11):
         batch = await claim(store, worker, lane=GPU, limit=11)
         assert {claimed.run_id for claimed in batch} == set(order[start : start + 11])
@@ -105,10 +105,10 @@ async def test_a_run_stays_in_its_lane_whatever_happens_to_it(store: Store, cloc
 
 async def test_a_run_of_another_lane_takes_no_place(store: Store) -> None:
     job = await create(store)
-    (run_id,) = await enqueue(store, exclusive(job, lane=GPU, rank=0))
+    (run_id,) = await enqueue(store, exclusive(job, lane=GPU))
     worker = await register(store)
     assert await claim(store, worker) == []
-    (plain,) = await enqueue(store, exclusive(job, rank=1))
+    (plain,) = await enqueue(store, exclusive(job))
     assert (await claim_one(store, worker)).run_id == plain
     assert (await the_run(store, run_id)).state is RunState.READY
 

@@ -59,7 +59,7 @@ async def test_a_blocked_run_tells_its_own_policy(store: Store, clock: StoreCloc
 
 async def test_of_two_in_one_batch_the_first_by_rank_starts(store: Store) -> None:
     job = await create(store)
-    runs = [exclusive(job, rank=rank) for rank in (3, 1, 2)]
+    runs = [exclusive(job, priority=priority) for priority in (3, 9, 5)]
     await enqueue(store, *runs)
     claimed = await store.claim(await register(store), QUEUE, PLAIN, ahead_ms=0, limit=10)
     assert [claim.run_id for claim in claimed.claims] == [runs[1].id]
@@ -254,7 +254,7 @@ async def claimed_ahead(store: Store, *, count: int = 1, job: Job | None = None)
     """Exclusive runs of one job, claimed half a second before they are due."""
     job = job or await create(store)
     due_ms = START_MS + 500
-    await enqueue(store, *(exclusive(job, due_ms=due_ms, rank=due_ms - number) for number in range(count)))
+    await enqueue(store, *(exclusive(job, due_ms=due_ms, priority=5 + number) for number in range(count)))
     await register(store, "early")
     return await claim(store, BootId("early"), ahead_ms=500)
 
@@ -347,7 +347,7 @@ async def test_a_stale_finish_frees_nothing(store: Store) -> None:
 
 async def test_many_claims_at_once_start_one_run_of_each_job(store: Store) -> None:
     jobs = [await create(store) for _ in range(10)]
-    await enqueue(store, *(exclusive(job, rank=rank) for rank, job in enumerate(jobs * 10)))
+    await enqueue(store, *(exclusive(job) for job in jobs * 10))
     workers = [await register(store, f"w{number}") for number in range(10)]
     answers = await asyncio.gather(*(store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=25) for worker in workers))
     started = [claim.job_id for answer in answers for claim in answer.claims]

@@ -142,19 +142,19 @@ async def test_a_run_gets_another_time_and_waits_for_it(store: Store, clock: Sto
     assert {one.run_id for one in await claim(store, worker)} == {ready, waiting}
 
 
-async def test_a_run_that_gets_another_time_keeps_its_turn_among_those_of_that_time(
-    store: Store, clock: StoreClock
+@pytest.mark.parametrize("due_ms", [START_MS, START_MS + 60_000])
+async def test_a_run_that_gets_another_time_still_stands_behind_those_on_time(
+    store: Store, clock: StoreClock, due_ms: int
 ) -> None:
     job = await create(store)
-    run = an_occurrence(job, START_MS - 60_000, due_ms=START_MS, rank=START_MS + 7_000)
-    ahead, behind = a_run(due_ms=START_MS + 11_999), a_run(due_ms=START_MS + 12_001)
-    await enqueue(store, run, ahead, behind)
+    run = an_occurrence(job, START_MS - 60_000, due_ms=due_ms, missed=True)
+    on_time = [a_run(due_ms=START_MS + 5_001) for _ in range(50)]
+    await enqueue(store, run, *on_time)
     await store.repace([(run.id, START_MS + 5_000)])
     await clock.advance(20)
-    await promote(store)
-    worker = await register(store)
-    order = [(await claim(store, worker, limit=1))[0].run_id for _ in range(3)]
-    assert order == [ahead.id, run.id, behind.id]
+    assert (await promote(store)).count == 51
+    order = await claim(store, await register(store), limit=50)
+    assert {one.run_id for one in order} == {one.id for one in on_time}
 
 
 async def test_a_run_that_was_claimed_or_tried_keeps_its_time(store: Store) -> None:

@@ -17,8 +17,10 @@ from tests.support.stores import (
     TENANT,
     StoreUnderTest,
     a_finish,
+    a_run,
     claim,
     confirm,
+    enqueue,
     promote,
     register,
     states_of,
@@ -62,6 +64,16 @@ async def test_ready_runs_stand_in_the_plain_lane_and_are_claimed_in_rank_order(
         (SECOND, None, None),
     ]
     assert await claim(upgraded, worker, queue=QUEUE) == []
+
+
+async def test_new_runs_stand_behind_those_that_waited(upgraded: Store) -> None:
+    """Ranks were times once. Whoever waits has no second turn, and others need not wait for all of it."""
+    await enqueue(upgraded, *(a_run(queue=QUEUE) for _ in range(20)))
+    (other,) = await enqueue(upgraded, a_run(queue=QUEUE, tenant="other"))
+    worker = await register(upgraded)
+    first = {found.run_id for found in await claim(upgraded, worker, queue=QUEUE, limit=4)}
+    assert {FIRST, SECOND, other} < first
+    assert len(await claim(upgraded, worker, queue=QUEUE)) == 19
 
 
 async def test_runs_are_what_they_were(upgraded: Store) -> None:

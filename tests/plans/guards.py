@@ -90,12 +90,12 @@ GUARDS = [
         buffers_max=40 * CLAIM,
     ),
     guard(
-        "promote",
-        "runs.promote",
+        "waiting runs that are near",
+        "runs.near",
         [limits.AHEAD_MS, PROMOTE],
-        by="runs_waiting runs_pkey",
+        by="runs_waiting",
         rows_max=3 * PROMOTE,
-        buffers_max=40 * PROMOTE,
+        buffers_max=10 * PROMOTE,
     ),
     guard("next waiting run", "runs.next_waiting", [], by="runs_waiting", rows_max=1, buffers_max=100),
     # One more than there are queues: a queue has two lanes.
@@ -159,7 +159,7 @@ GUARDS = [
     guard(
         "enqueue",
         "runs.enqueue",
-        enqueue_arguments([a_run() for _ in range(ASKED)]),
+        enqueue_arguments([a_run() for _ in range(ASKED)], range(ASKED)),
         by="",
         rows_max=ASKED,
         buffers_max=50 * ASKED,

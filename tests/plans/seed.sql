@@ -70,6 +70,18 @@ UPDATE dueline.runs SET lane = 'gpu', rank = rank + 2000000
 WHERE id IN (SELECT public.id_at(at_ms - 1100000 + n, n) FROM public.seeded, generate_series(7, 10000, 20) AS n);
 INSERT INTO dueline.queue_pauses (queue, since_ms) SELECT 'queue-3', at_ms FROM public.seeded;
 
+-- Lines with hundreds of tenants that wait, of which one has thousands of keys; half of it all had its turn.
+INSERT INTO dueline.flows (queue, lane, tenant, level, key, finish, added, reserved_ms)
+SELECT 'queue-' || n, '', '', '', '', 0, 0, 0 FROM generate_series(0, 19) AS n
+UNION ALL
+SELECT
+    'queue-' || n % 20, '', 'tenant-' || n / 20 % 500, '5f', CASE WHEN n % 20 = 7 AND n / 20 % 500 < 250 THEN 'key-' || n ELSE '' END,
+    at_ms - 1100000 + CASE WHEN n % 3 = 0 THEN -n ELSE n END, 1048576, at_ms
+FROM public.seeded, generate_series(1, 100000) AS n
+ON CONFLICT DO NOTHING;
+INSERT INTO dueline.flows (queue, lane, tenant, level, key, finish, added, reserved_ms)
+SELECT 'queue-7', '', 'many-keys', '5f', 'key-' || n, at_ms + n, 1048576, at_ms FROM public.seeded, generate_series(1, 5000) AS n;
+
 -- A tenth can come too late, and a thousand did.
 UPDATE dueline.runs AS r SET expires_ms = s.at_ms + CASE WHEN n <= 901000 THEN -1 ELSE 3600000 END
 FROM public.seeded AS s, generate_series(900001, 1000000) AS n

@@ -15,6 +15,7 @@ NOUNS = (
     "calendars",
     "cancels",
     "deadletters",
+    "flows",
     "jobs",
     "ledger",
     "plans",
@@ -24,6 +25,7 @@ NOUNS = (
     "recovery",
     "runs",
     "secrets",
+    "tenants",
 )
 # It counts every live run: for people, and not for a loop.
 COUNTING = "queues.states"
@@ -34,7 +36,9 @@ HOT = {
     "runs.claim_place": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
     "runs.claim_blocked": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
     "runs.postpone": "SEARCH runs USING PRIMARY KEY (id=?)",
-    "runs.promote": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
+    "runs.near": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
+    "runs.promote": "SEARCH runs USING PRIMARY KEY (id=?)",
+    "runs.set_apart": "SEARCH runs USING PRIMARY KEY (id=?)",
     "runs.next_waiting": "SCAN runs USING INDEX runs_waiting",
     "runs.queues": "SEARCH r USING COVERING INDEX runs_ready (queue>?)",
     "runs.strays": "SCAN r USING INDEX runs_running",
@@ -54,6 +58,11 @@ HOT = {
     "deadletters.count": "SEARCH d USING PRIMARY KEY (tenant=?)",
     "deadletters.purge": "SEARCH dead_letters USING PRIMARY KEY (tenant=? AND run_id=?)",
     "deadletters.redriven": "SEARCH h USING PRIMARY KEY (id=?)",
+    "flows.look": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
+    "flows.rebuild": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
+    "flows.clocks": "SEARCH r USING INDEX runs_ready (queue=? AND lane=?)",
+    "flows.forget": "SEARCH f USING COVERING INDEX flows_finish (queue=? AND lane=? AND finish<?)",
+    "jobs.held_runs": "SEARCH runs USING PRIMARY KEY (id=?)",
     "progress.save": "SEARCH r USING PRIMARY KEY (id=?)",
     "progress.of": "SEARCH p USING PRIMARY KEY (run_id=?)",
     "recovery.missed": "SCAN runs USING INDEX runs_missed",
@@ -70,7 +79,7 @@ HOT = {
 UNSORTED = (
     "plans.due",
     "runs.claim",
-    "runs.promote",
+    "runs.near",
     "runs.next_waiting",
     "jobs.page",
     "cancels.expire",
@@ -82,10 +91,10 @@ UNSORTED = (
 )
 
 LARGE_TABLE = re.compile(
-    r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history|ledger|calendar_uses|dead_letters)\b(?:\s+AS\s+(\w+))?"
+    r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history|ledger|calendar_uses|dead_letters|flows)\b(?:\s+AS\s+(\w+))?"
 )
 LARGE_TABLE_NAMES = frozenset(
-    {"jobs", "job_versions", "plans", "runs", "history", "ledger", "calendar_uses", "dead_letters"}
+    {"jobs", "job_versions", "plans", "runs", "history", "ledger", "calendar_uses", "dead_letters", "flows"}
 )
 PARAMETER = re.compile(r"\?(\d+)")
 

@@ -170,13 +170,13 @@ def a_job(
 
 
 def a_run(job: Job | None = None, *, due_ms: int = START_MS, **fields: Any) -> NewRun:
-    """A run that somebody asked for: of a job, or ad hoc. Its rank is its due time."""
+    """A run that somebody asked for: of a job, or ad hoc."""
     scheduled_ms: int = fields.setdefault("scheduled_ms", due_ms)
     fields.setdefault("id", new_run_id(scheduled_ms, _tail()))
     fields.setdefault("tenant", job.tenant if job else TENANT)
     fields.setdefault("kind", RunKind.MANUAL if job else RunKind.ADHOC)
     fields.setdefault("spec", None if job else "{}")
-    defaults: dict[str, Any] = {"queue": QUEUE, "priority": 5, "rank": due_ms, "region": ""}
+    defaults: dict[str, Any] = {"queue": QUEUE, "priority": 5, "region": ""}
     defaults |= {"exclusive": False, "timeout_ms": 30_000}
     return NewRun(
         job_id=job.id if job else None, version=job.version if job else None, due_ms=due_ms, **(defaults | fields)

@@ -136,7 +136,8 @@ class RunStore(Protocol):
         """Write runs that somebody asked for; answers those that are new. One not due within the look-ahead waits as `scheduled`.
 
         Whatever makes runs ready, this, `fire` and `promote`, gives them their ranks by the rules of `domain.fairness`. One that was
-        tried or put off before is ranked as `again`; one that was held or given back keeps its rank.
+        tried or put off before, or whose job was paused, is ranked as `again`; one that was held for another or given back keeps its
+        rank.
         """
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:

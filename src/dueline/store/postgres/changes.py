@@ -7,6 +7,7 @@ import msgspec
 
 from dueline.domain.changes import DecideChange, JobChange, JobInHand, changed_job
 from dueline.domain.errors import Conflict, NotFound
+from dueline.domain.fairness import again
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job
 from dueline.domain.run import first_token
@@ -14,7 +15,7 @@ from dueline.domain.sharding import shard_of
 from dueline.domain.states import HeldReason, RunState
 from dueline.store.postgres.calendars import read_calendars, unuse_calendars, use_calendars
 from dueline.store.postgres.database import Connection
-from dueline.store.postgres.part import Part, queries, told_columns
+from dueline.store.postgres.part import Part, Ranks, queries, told_columns
 from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.records import (
     calendar_names,
@@ -39,7 +40,7 @@ class ChangePart(Part):
             hand = await _lock(connection, tenant, job_id)
             change = decide(hand)
             try:
-                job = await _write(connection, hand, change)
+                job = await _write(connection, self._ranks, hand, change)
             except asyncpg.UniqueViolationError:
                 raise Conflict(f"the name {change.definition.name!r} is taken") from None
         topics = {"plans", f"ready/{job.definition.queue}"}
@@ -69,7 +70,7 @@ async def _lock(connection: Connection, tenant: str, job_id: JobId) -> JobInHand
     )
 
 
-async def _write(connection: Connection, hand: JobInHand, change: JobChange) -> Job:
+async def _write(connection: Connection, ranks: Ranks, hand: JobInHand, change: JobChange) -> Job:
     job = changed_job(hand, change)
     definition = job.definition
     await _write_uses(connection, hand.job, job, deleted=change.deleted)
@@ -92,13 +93,13 @@ async def _write(connection: Connection, hand: JobInHand, change: JobChange) -> 
         change.deleted,
     )
     await _write_plan(connection, job, generation, stale=change.stale)
-    await _move_runs(connection, change)
+    await _move_runs(connection, ranks, change)
     if change.unfired:
         told = [(job.id, hand.job.version, unfired) for unfired in change.unfired]
         await connection.execute(_LEDGER["tell"], *told_columns(told))
     if change.runs:
         runs = [msgspec.structs.replace(run, token=first_token(generation)) for run in change.runs]
-        await connection.execute(_RUNS["enqueue"], *enqueue_arguments(runs))
+        await connection.execute(_RUNS["enqueue"], *enqueue_arguments(runs, await ranks.of_new(runs)))
     return job
 
 
@@ -131,13 +132,15 @@ async def _write_uses(connection: Connection, before: Job, after: Job, *, delete
     await use_calendars(connection, [(after.tenant, name, after.id) for name in sorted(new - old)])
 
 
-async def _move_runs(connection: Connection, change: JobChange) -> None:
+async def _move_runs(connection: Connection, ranks: Ranks, change: JobChange) -> None:
     if change.unplan:
         await connection.execute(_SQL["unplan_runs"], change.unplan)
     if change.hold:
         await connection.execute(_SQL["hold_runs"], change.hold, HeldReason.PAUSED)
     if change.free:
-        await connection.execute(_SQL["free_runs"], change.free)
+        held = await connection.fetch(_SQL["held_runs"], change.free)
+        ready = await ranks.of_ready([again(*row[1:]) for row in held])
+        await connection.execute(_SQL["free_runs"], [row[0] for row in held], ready)
     if change.cancel:
         await connection.execute(
             _SQL["cancel_runs"], [run_id for run_id, _ in change.cancel], [reason for _, reason in change.cancel]

@@ -49,7 +49,8 @@ class DeadLetterPart(Part):
             found = {row[0] for row in await connection.fetch(_SQL["found"], tenant, run_ids)}
             runs = [one.run for one in redrives if one.run_id in found]
             if runs:
-                await connection.execute(_RUNS["enqueue"], *enqueue_arguments(runs))
+                ranks = await self._ranks.of_new(runs)
+                await connection.execute(_RUNS["enqueue"], *enqueue_arguments(runs, ranks))
             rows = await connection.fetch(_SQL["redriven"], tenant, run_ids, [one.run.id for one in redrives])
             redriven = {RunId(row[0]) for row in rows}
             if runs:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol
 
+from dueline.domain.fairness import Contender
 from dueline.domain.ids import JobId
 from dueline.domain.ledger import Unfired
 from dueline.domain.planning import Position
@@ -16,20 +17,29 @@ from dueline.store.queries import load_queries
 from dueline.store.records import join_tags
 
 
+class Ranks(Protocol):
+    """Whose turn it is; see `ranks`."""
+
+    async def of_new(self, runs: Sequence[NewRun]) -> list[int | None]: ...
+
+    async def of_ready(self, ready: Sequence[Contender]) -> list[int | None]: ...
+
+
 class Part:
     """One noun's moves. Statements come from `queries/NOUN.sql`."""
 
-    def __init__(self, database: Database, notices: Notices) -> None:
+    def __init__(self, database: Database, notices: Notices, ranks: Ranks) -> None:
         self._database = database
         self._notices = notices
+        self._ranks = ranks
 
 
 in_order = attrgetter("run_id")
 """The key to sort a batch by whose statement locks runs as it comes to them: those that lock them first take them in this order."""
 
 
-def run_columns(runs: Sequence[NewRun]) -> list[list[Any]]:
-    """New runs as the arrays that `fire` and `enqueue` unnest."""
+def run_columns(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> list[list[Any]]:
+    """New runs as the arrays that `fire` and `enqueue` unnest; those without a rank wait."""
     return [
         [run.id for run in runs],
         [run.job_id for run in runs],
@@ -38,7 +48,7 @@ def run_columns(runs: Sequence[NewRun]) -> list[list[Any]]:
         [run.kind for run in runs],
         [run.queue for run in runs],
         [run.priority for run in runs],
-        [run.rank for run in runs],
+        list(ranks),
         [run.region for run in runs],
         [run.exclusive for run in runs],
         [run.timeout_ms for run in runs],
@@ -49,6 +59,8 @@ def run_columns(runs: Sequence[NewRun]) -> list[list[Any]]:
         _sparse([run.overlap for run in runs]),
         _sparse([run.lane or None for run in runs]),
         _sparse([run.expires_ms for run in runs]),
+        _sparse([run.fairness_key or None for run in runs]),
+        _sparse([run.missed or None for run in runs]),
     ]
 
 

@@ -37,7 +37,7 @@ class PlanPart(Part):
             [firing.next_ms for firing in firings],
             *position_columns([firing.position for firing in firings]),
             limits.AHEAD_MS,
-            *run_columns(runs),
+            *run_columns(runs, await self._ranks.of_new(runs)),
             *told_columns(told),
         )
         topics = {f"ready/{run.queue}" for run in runs}

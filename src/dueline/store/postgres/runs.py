@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 
 from dueline.domain import limits
+from dueline.domain.fairness import promoted
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
@@ -31,18 +32,22 @@ _SQL = queries("runs")
 _PLANS = queries("plans")
 
 
-def enqueue_arguments(runs: Sequence[NewRun]) -> list[Any]:
-    return [limits.AHEAD_MS, *run_columns(runs), [run.parent_id for run in runs], [run.spec for run in runs]]
+def enqueue_arguments(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> list[Any]:
+    return [limits.AHEAD_MS, *run_columns(runs, ranks), [run.parent_id for run in runs], [run.spec for run in runs]]
 
 
 class RunPart(Part):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        rows = await self._database.fetch(_SQL["enqueue"], *enqueue_arguments(runs))
+        ranks = await self._ranks.of_new(runs)
+        rows = await self._database.fetch(_SQL["enqueue"], *enqueue_arguments(runs, ranks))
         self._notices.announce("waiting", *{f"ready/{run.queue}" for run in runs})
         return {RunId(row[0]) for row in rows}
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
-        rows = await self._database.fetch(_SQL["promote"], ahead_ms, limit)
+        async with self._database.transaction() as connection:
+            near = await connection.fetch(_SQL["near"], ahead_ms, limit)
+            ranks = await self._ranks.of_ready([promoted(*row[1:]) for row in near])
+            rows = await connection.fetch(_SQL["promote"], [row[0] for row in near], ranks) if near else []
         next_due_ms = await self._database.fetchval(_SQL["next_waiting"])
         queues_woken = frozenset(row[0] for row in rows)
         self._notices.announce(*(f"ready/{queue}" for queue in queues_woken))

@@ -17,12 +17,14 @@ from dueline.store.postgres.notices import Notices
 from dueline.store.postgres.plans import PlanPart
 from dueline.store.postgres.progress import ProgressPart
 from dueline.store.postgres.queues import QueuePart
+from dueline.store.postgres.ranks import FlowPart, ReservedRanks
 from dueline.store.postgres.reads import ReadPart
 from dueline.store.postgres.recovery import RecoveryPart
 from dueline.store.postgres.runs import RunPart
 from dueline.store.postgres.schema import SchemaPart
 from dueline.store.postgres.secrets import SecretPart
 from dueline.store.postgres.strays import StrayPart
+from dueline.store.postgres.tenants import TenantPart
 from dueline.store.protocol import WakeUp
 
 
@@ -32,6 +34,7 @@ class PostgresStore(
     ChangePart,
     PlanPart,
     RunPart,
+    FlowPart,
     ProgressPart,
     CancelPart,
     StrayPart,
@@ -43,6 +46,7 @@ class PostgresStore(
     ReadPart,
     LedgerPart,
     SecretPart,
+    TenantPart,
     JobTypePart,
     CalendarPart,
     HistoryPart,
@@ -51,7 +55,7 @@ class PostgresStore(
 
     def __init__(self, dsn: str, *, connections_max: int = 8) -> None:
         database = Database(dsn, connections_max=connections_max)
-        super().__init__(database, Notices(database))
+        super().__init__(database, Notices(database), ReservedRanks(database))
 
     async def open(self) -> None:
         await self._database.open()

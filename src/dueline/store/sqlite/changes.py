@@ -9,12 +9,14 @@ import msgspec
 
 from dueline.domain.changes import DecideChange, JobChange, JobInHand, changed_job
 from dueline.domain.errors import Conflict, NotFound
+from dueline.domain.fairness import again
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job
 from dueline.domain.run import first_token
 from dueline.domain.states import HeldReason
 from dueline.store.records import calendar_names, encode_definition, target_type, to_job, to_live_run
 from dueline.store.sqlite.calendars import calendars_named, unuse_calendars, use_calendars
+from dueline.store.sqlite.flows import rank_all
 from dueline.store.sqlite.ledger import tell
 from dueline.store.sqlite.part import Part, is_exhausted, pack, pack_ids, plan_row, queries, wrap_tags
 from dueline.store.sqlite.places import end_runs, vacate
@@ -103,8 +105,10 @@ def _move_runs(session: Session, change: JobChange) -> None:
     if change.hold:
         session.rows(_SQL["hold_runs"], pack_ids(change.hold), HeldReason.PAUSED)
     if change.free:
-        freed = session.rows(_SQL["free_runs"], pack_ids(change.free))
-        session.wake(*{f"ready/{row[0]}" for row in freed})
+        held = session.rows(_SQL["held_runs"], pack_ids(change.free))
+        ranks = rank_all(session, (again(*row[1:]) for row in held))
+        ranked = [(row[0].hex(), rank) for row, rank in zip(held, ranks, strict=True)]
+        session.wake(*{f"ready/{row[0]}" for row in session.rows(_SQL["free_runs"], pack(ranked))})
     if change.cancel:
         ended = session.rows(_SQL["cancel_runs"], pack([(run_id.hex(), reason) for run_id, reason in change.cancel]))
         end_runs(session, [row[0] for row in ended])

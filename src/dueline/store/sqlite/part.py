@@ -42,8 +42,8 @@ def pack_ids(ids: Iterable[bytes]) -> str:
     return pack([one.hex() for one in ids])
 
 
-def run_row(run: NewRun) -> tuple[Any, ...]:
-    """A run in the order of `enqueue` and `fire`."""
+def run_row(run: NewRun, rank: int) -> tuple[Any, ...]:
+    """A run in the order of `enqueue` and `fire`; `set_apart` follows."""
     return (
         run.id.hex(),
         hex_of(run.job_id),
@@ -52,7 +52,7 @@ def run_row(run: NewRun) -> tuple[Any, ...]:
         run.kind,
         run.queue,
         run.priority,
-        run.rank,
+        rank,
         run.region,
         int(run.exclusive),
         run.timeout_ms,

@@ -8,8 +8,9 @@ from typing import Any
 from dueline.domain import limits
 from dueline.domain.ids import JobId
 from dueline.store.shapes import DuePlan, Firing
+from dueline.store.sqlite.flows import write_runs
 from dueline.store.sqlite.ledger import tell
-from dueline.store.sqlite.part import Part, hex_of, is_exhausted, pack, pack_ids, queries, run_row
+from dueline.store.sqlite.part import Part, hex_of, is_exhausted, pack, pack_ids, queries
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("plans")
@@ -51,7 +52,7 @@ def _fire(session: Session, firings: Sequence[Firing], epochs: Mapping[int, int]
         fired.update(exhausted)
     effective = [firing for firing in firings if firing.job_id in fired]
     runs = [run for firing in effective for run in firing.runs]
-    session.rows(_SQL["fire"], pack([run_row(run) for run in runs]), limits.AHEAD_MS)
+    write_runs(session, _SQL["fire"], runs)
     near_ms = session.now_ms + limits.AHEAD_MS
     session.wake(*{f"ready/{run.queue}" if run.due_ms <= near_ms else "waiting" for run in runs})
     tell(session, [(firing.job_id, firing.version, unfired) for firing in effective for unfired in firing.unfired])

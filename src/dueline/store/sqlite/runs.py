@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from dueline.domain import limits
+from dueline.domain.fairness import promoted
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
@@ -21,7 +21,8 @@ from dueline.store.shapes import (
     Promoted,
     Retry,
 )
-from dueline.store.sqlite.part import Part, pack, queries, run_row
+from dueline.store.sqlite.flows import rank_all, write_runs
+from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places, vacate
 from dueline.store.sqlite.session import Session
 
@@ -72,14 +73,16 @@ class RunPart(Part):
 
 def enqueue(session: Session, runs: Sequence[NewRun]) -> set[RunId]:
     """Write runs, inside whatever transaction the caller is in."""
-    rows = session.rows(_SQL["enqueue"], pack([run_row(run) for run in runs]), limits.AHEAD_MS)
+    rows = write_runs(session, _SQL["enqueue"], runs)
     for queue, state in {row[1:] for row in rows}:
         session.wake(f"ready/{queue}" if state == RunState.READY else "waiting")
     return {row[0] for row in rows}
 
 
 def _promote(session: Session, ahead_ms: int, limit: int) -> Promoted:
-    rows = session.rows(_SQL["promote"], ahead_ms, limit)
+    near = session.rows(_SQL["near"], ahead_ms, limit)
+    ranks = rank_all(session, (promoted(*row[1:]) for row in near))
+    rows = session.rows(_SQL["promote"], pack([(row[0].hex(), rank) for row, rank in zip(near, ranks, strict=True)]))
     queues_woken = frozenset(row[0] for row in rows)
     session.wake(*(f"ready/{queue}" for queue in queues_woken))
     return Promoted(len(rows), queues_woken, session.value(_SQL["next_waiting"]))

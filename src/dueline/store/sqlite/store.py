@@ -11,6 +11,7 @@ from dueline.store.sqlite.cancels import CancelPart
 from dueline.store.sqlite.changes import ChangePart
 from dueline.store.sqlite.database import Database
 from dueline.store.sqlite.deadletters import DeadLetterPart
+from dueline.store.sqlite.flows import FlowPart
 from dueline.store.sqlite.history import HistoryPart
 from dueline.store.sqlite.jobs import JobPart
 from dueline.store.sqlite.jobtypes import JobTypePart
@@ -26,6 +27,7 @@ from dueline.store.sqlite.runs import RunPart
 from dueline.store.sqlite.schema import SchemaPart, inspect, settle
 from dueline.store.sqlite.secrets import SecretPart
 from dueline.store.sqlite.strays import StrayPart
+from dueline.store.sqlite.tenants import TenantPart
 
 
 class SqliteStore(
@@ -34,6 +36,7 @@ class SqliteStore(
     ChangePart,
     PlanPart,
     RunPart,
+    FlowPart,
     CancelPart,
     ProgressPart,
     RecoveryPart,
@@ -45,6 +48,7 @@ class SqliteStore(
     ReadPart,
     LedgerPart,
     SecretPart,
+    TenantPart,
     JobTypePart,
     CalendarPart,
     HistoryPart,

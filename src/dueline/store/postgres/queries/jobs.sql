@@ -144,10 +144,19 @@ SET
     attempt = attempt - CASE state WHEN 'running' THEN 1 ELSE 0 END
 WHERE id = ANY($1::uuid[]) AND state IN ('ready', 'retrying', 'scheduled', 'held', 'running');
 
+-- name: held_runs
+-- Runs to free, those due first first; they were locked since. `free_runs` follows.
+SELECT id, queue, lane, tenant, priority, fairness_key
+FROM dueline.runs
+WHERE id = ANY($1::uuid[]) AND state = 'held'
+ORDER BY due_ms, id;
+
 -- name: free_runs
 -- move: free
-UPDATE dueline.runs SET state = 'ready', reason = NULL, token = token + 1
-WHERE id = ANY($1::uuid[]) AND state = 'held';
+-- Each with its rank: while its job was paused its line went on.
+UPDATE dueline.runs AS r SET state = 'ready', reason = NULL, token = r.token + 1, rank = f.rank
+FROM unnest($1::uuid[], $2::bigint[]) AS f (id, rank)
+WHERE r.id = f.id AND r.state = 'held';
 
 -- name: cancel_runs
 -- move: cancel

@@ -65,21 +65,21 @@ WITH owned AS MATERIALIZED (
 ), written AS (
     INSERT INTO dueline.runs (
         id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms,
-        created_ms, token, attempt, lost, tags, attempts, overlap, lane, expires_ms
+        created_ms, token, attempt, lost, tags, attempts, overlap, lane, expires_ms, fairness_key, missed
     )
     SELECT
         r.id, r.job_id, r.version, r.tenant, r.kind,
-        CASE WHEN r.due_ms > (SELECT dueline.now_ms()) + $11 THEN 'scheduled' ELSE 'ready' END,
-        r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms,
+        CASE WHEN r.rank IS NULL OR r.due_ms > (SELECT dueline.now_ms()) + $11 THEN 'scheduled' ELSE 'ready' END,
+        r.queue, r.priority, coalesce(r.rank, 0), r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms,
         (SELECT dueline.now_ms()), r.token, 0, 0, string_to_array(r.tags, E'\x1f'), '', r.overlap,
-        coalesce(r.lane, ''), r.expires_ms
+        coalesce(r.lane, ''), r.expires_ms, r.fairness_key, r.missed
     FROM unnest(
         $12::uuid[], $13::uuid[], $14::integer[], $15::text[], $16::text[], $17::text[], $18::smallint[], $19::bigint[], $20::text[],
         $21::boolean[], $22::integer[], $23::bigint[], $24::bigint[], $25::text[], $26::bigint[], $27::text[], $28::text[],
-        $29::bigint[]
+        $29::bigint[], $30::text[], $31::boolean[]
     ) AS r (
         id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token,
-        overlap, lane, expires_ms
+        overlap, lane, expires_ms, fairness_key, missed
     )
     JOIN fired USING (job_id)
     WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
@@ -88,7 +88,7 @@ WITH owned AS MATERIALIZED (
 ), told AS (
     INSERT INTO dueline.ledger (job_id, from_ms, to_ms, version, verdict, reason)
     SELECT u.job_id, u.from_ms, u.to_ms, u.version, u.verdict, u.reason
-    FROM unnest($30::uuid[], $31::bigint[], $32::bigint[], $33::integer[], $34::text[], $35::text[])
+    FROM unnest($32::uuid[], $33::bigint[], $34::bigint[], $35::integer[], $36::text[], $37::text[])
         AS u (job_id, from_ms, to_ms, version, verdict, reason)
     JOIN fired USING (job_id)
     ON CONFLICT DO NOTHING

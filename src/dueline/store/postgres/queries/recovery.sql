@@ -22,7 +22,7 @@ LIMIT $3;
 
 -- name: repace
 -- move: repace
--- Unstarted runs wait for other due times; their rank moves with them. Locked in the order of the ids, as everywhere.
+-- Unstarted runs wait for other due times, and get other ranks when these come near. Locked in the order of the ids, as everywhere.
 WITH chosen AS MATERIALIZED (
     SELECT r.id, d.due_ms
     FROM unnest($1::uuid[], $2::bigint[]) AS d (id, due_ms)
@@ -31,7 +31,7 @@ WITH chosen AS MATERIALIZED (
     FOR NO KEY UPDATE OF r
 )
 UPDATE dueline.runs AS r
-SET state = 'scheduled', due_ms = c.due_ms, rank = r.rank + c.due_ms - r.due_ms, token = r.token + 1
+SET state = 'scheduled', due_ms = c.due_ms, token = r.token + 1
 FROM chosen AS c
 WHERE r.id = c.id
 RETURNING r.id;

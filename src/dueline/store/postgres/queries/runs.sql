@@ -3,38 +3,43 @@
 -- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
 INSERT INTO dueline.runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
-    token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms
+    token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms,
+    fairness_key, missed
 )
 SELECT
     r.id, r.job_id, r.version, r.tenant, r.kind,
-    CASE WHEN r.due_ms > dueline.now_ms() + $1 THEN 'scheduled' ELSE 'ready' END,
-    r.queue, r.priority, r.rank, r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms, dueline.now_ms(),
+    CASE WHEN r.rank IS NULL OR r.due_ms > dueline.now_ms() + $1 THEN 'scheduled' ELSE 'ready' END,
+    r.queue, r.priority, coalesce(r.rank, 0), r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms, dueline.now_ms(),
     r.token, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, '', r.overlap,
-    coalesce(r.lane, ''), r.expires_ms
+    coalesce(r.lane, ''), r.expires_ms, r.fairness_key, r.missed
 FROM unnest(
     $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::bigint[], $10::text[],
     $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::text[], $18::text[],
-    $19::bigint[], $20::uuid[], $21::text[]
+    $19::bigint[], $20::text[], $21::boolean[], $22::uuid[], $23::text[]
 ) AS r (
     id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, overlap,
-    lane, expires_ms, parent_id, spec
+    lane, expires_ms, fairness_key, missed, parent_id, spec
 )
 WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
+-- name: near
+-- Waiting runs whose time is near; `promote` follows. Others who do the same leave them alone until then.
+SELECT id, queue, lane, tenant, priority, state, reason, missed, fairness_key
+FROM dueline.runs
+WHERE state IN ('scheduled', 'retrying') AND due_ms <= dueline.now_ms() + $1
+ORDER BY due_ms
+LIMIT $2
+FOR UPDATE SKIP LOCKED;
+
 -- name: promote
 -- move: promote
--- Waiting runs whose time is near. Why one was put off is over with that.
-UPDATE dueline.runs SET state = 'ready', reason = NULL
-WHERE id = ANY(ARRAY(
-    SELECT id FROM dueline.runs
-    WHERE state IN ('scheduled', 'retrying') AND due_ms <= dueline.now_ms() + $1
-    ORDER BY due_ms
-    LIMIT $2
-    FOR UPDATE SKIP LOCKED
-))
-RETURNING queue;
+-- Waiting runs get their ranks. Why one was put off is over with that.
+UPDATE dueline.runs AS r SET state = 'ready', reason = NULL, rank = p.rank
+FROM unnest($1::uuid[], $2::bigint[]) AS p (id, rank)
+WHERE r.id = p.id AND r.state IN ('scheduled', 'retrying')
+RETURNING r.queue;
 
 -- name: next_waiting
 -- When the next waiting run is due.
@@ -145,12 +150,12 @@ SELECT id, queue FROM given;
 
 -- name: postpone
 -- move: postpone
--- Unstarted runs go back to wait for other due times, each for its reason; their rank moves with them. Otherwise as `release`.
+-- Unstarted runs go back to wait for other due times, each for its reason. Otherwise as `release`.
 WITH given AS (
     UPDATE dueline.runs AS r
     SET
         state = 'scheduled', token = r.token + 1, worker = NULL, claimed_ms = NULL, attempt = r.attempt - 1,
-        due_ms = p.due_ms, rank = r.rank + p.due_ms - r.due_ms, reason = p.reason
+        due_ms = p.due_ms, reason = p.reason
     FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS p (id, token, due_ms, reason)
     WHERE r.id = p.id AND r.token = p.token AND r.state = 'running'
     RETURNING r.id, r.job_id, r.attempt
@@ -219,7 +224,7 @@ DELETE FROM dueline.places WHERE job_id = ANY($1::uuid[]);
 -- Attempts that ended, of runs that will be tried again. The place of an exclusive job is kept: its run has not ended.
 UPDATE dueline.runs AS r
 SET
-    state = 'retrying', token = r.token + 1, worker = NULL, claimed_ms = NULL, due_ms = f.due_ms, rank = r.rank + f.due_ms - r.due_ms,
+    state = 'retrying', token = r.token + 1, worker = NULL, claimed_ms = NULL, due_ms = f.due_ms,
     begun_ms = coalesce(r.begun_ms, r.claimed_ms),
     attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || f.record
 FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS f (id, token, due_ms, record)
@@ -330,7 +335,7 @@ WITH wanted AS MATERIALIZED (
     UPDATE dueline.runs AS r
     SET
         state = w.next_state, token = r.token + 1, worker = NULL, claimed_ms = NULL, lost = r.lost + w.lost,
-        attempt = r.attempt - 1 + w.counted, due_ms = coalesce(w.due_ms, r.due_ms), rank = r.rank + coalesce(w.due_ms, r.due_ms) - r.due_ms,
+        attempt = r.attempt - 1 + w.counted, due_ms = coalesce(w.due_ms, r.due_ms),
         begun_ms = coalesce(r.begun_ms, r.claimed_ms),
         attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || w.record
     FROM wanted AS w

@@ -116,10 +116,19 @@ SET
     state = 'held', reason = ?2, token = token + 1, worker = NULL, claimed_ms = NULL, attempt = attempt - (state = 'running')
 WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state IN ('ready', 'retrying', 'scheduled', 'held', 'running');
 
+-- name: held_runs
+-- Runs to free, those due first first; `free_runs` follows.
+SELECT id, queue, lane, tenant, priority, fairness_key
+FROM runs
+WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state = 'held'
+ORDER BY due_ms, id;
+
 -- name: free_runs
 -- move: free
-UPDATE runs SET state = 'ready', reason = NULL, token = token + 1
-WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state = 'held'
+-- Each with its rank: while its job was paused its line went on.
+UPDATE runs SET state = 'ready', reason = NULL, token = runs.token + 1, rank = f.rank
+FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS rank FROM jsonb_each(?1)) AS f
+WHERE runs.id = f.run_id AND runs.state = 'held'
 RETURNING queue;
 
 -- name: cancel_runs

@@ -21,9 +21,9 @@ LIMIT ?3;
 
 -- name: repace
 -- move: repace
--- Unstarted runs wait for other due times; their rank moves with them.
+-- Unstarted runs wait for other due times, and get other ranks when these come near.
 UPDATE runs
-SET state = 'scheduled', due_ms = d.due_ms, rank = runs.rank + d.due_ms - runs.due_ms, token = runs.token + 1
+SET state = 'scheduled', due_ms = d.due_ms, token = runs.token + 1
 FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS due_ms FROM jsonb_each(?1)) AS d
 WHERE runs.id = d.run_id AND runs.state IN ('scheduled', 'ready') AND runs.attempt = 0
 RETURNING id;

@@ -1,0 +1,81 @@
+"""The guards of dispatch: ranks, and what they are made from."""
+
+from dueline.domain.fairness import KEYS_TOLD_APART, clock_of
+from dueline.domain.job import PRIORITIES
+from tests.plans.guards import ASKED, QUEUES, At, RunsAt, guard
+
+# As the seed numbers them.
+WAITING = range(1_000_001, 1_000_001 + ASKED)
+WORTH = [clock_of(0, priority=priority) for priority in PRIORITIES]
+TENANTS = [f"tenant-{number}" for number in range(ASKED)]
+PLAIN_FLOWS = [["queue-7"] * ASKED, [""] * ASKED, TENANTS, ["5f"] * ASKED, [""] * ASKED]
+
+DISPATCH_GUARDS = [
+    guard(
+        "promote",
+        "runs.promote",
+        [RunsAt(WAITING), range(ASKED)],
+        by="runs_pkey",
+        rows_max=3 * ASKED,
+        buffers_max=40 * ASKED,
+    ),
+    # One in a line of a million.
+    guard(
+        "look at a flow",
+        "flows.look",
+        [["queue-8"], [""], ["tenant-8"], ["5f"], [""], WORTH, 30_000, KEYS_TOLD_APART],
+        by="runs_ready flows_pkey",
+        rows_max=20,
+        buffers_max=40,
+    ),
+    guard(
+        "look at many flows",
+        "flows.look",
+        [*PLAIN_FLOWS, WORTH, 30_000, KEYS_TOLD_APART],
+        by="runs_ready flows_pkey",
+        rows_max=20 * ASKED,
+        buffers_max=30 * ASKED,
+    ),
+    # Five times as many wait.
+    guard(
+        "look at a flow of many keys",
+        "flows.look",
+        [["queue-7"], [""], ["many-keys"], ["5f"], ["key-1"], WORTH, 30_000, KEYS_TOLD_APART],
+        by="runs_ready flows_pkey",
+        rows_max=KEYS_TOLD_APART + 20,
+        buffers_max=KEYS_TOLD_APART,
+    ),
+    # Nothing is ready in it.
+    guard(
+        "look at an idle line",
+        "flows.look",
+        [["queue-7"], ["eu"], ["tenant-7"], ["5f"], [""], WORTH, 30_000, KEYS_TOLD_APART],
+        by="runs_ready flows_finish",
+        rows_max=20,
+        buffers_max=40,
+    ),
+    guard(
+        "reserve",
+        "flows.reserve",
+        [*PLAIN_FLOWS, [At(0)] * ASKED, [1] * ASKED],
+        by="",
+        rows_max=ASKED,
+        buffers_max=40 * ASKED,
+    ),
+    guard(
+        "clocks of all lines",
+        "flows.clocks",
+        [WORTH, 30_000],
+        by="runs_ready",
+        rows_max=10 * QUEUES,
+        buffers_max=30 * QUEUES,
+    ),
+    guard(
+        "forget flows",
+        "flows.forget",
+        [["queue-7", "queue-8"], ["", ""], [At(-1_100_000)] * 2, ASKED],
+        by="flows_finish",
+        rows_max=4 * ASKED,
+        buffers_max=20 * ASKED,
+    ),
+]
