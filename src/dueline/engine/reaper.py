@@ -36,7 +36,8 @@ class Reaper:
         expired = await self._store.expire(limit=limits.RECLAIM_BATCH)
         await self._store.sweep_awaiting()
         freed = await self._store.free_held(limit=limits.RECLAIM_BATCH)
-        return 0.0 if max(len(strays), ended, expired, freed) == limits.RECLAIM_BATCH else limits.SWEEP_S
+        forgotten = await self._store.forget_flows(limit=limits.RECLAIM_BATCH)
+        return 0.0 if max(len(strays), ended, expired, freed, forgotten) == limits.RECLAIM_BATCH else limits.SWEEP_S
 
     async def _reclaim(self, strays: Sequence[Stray]) -> None:
         keys = {
