@@ -67,13 +67,19 @@ class Cluster:
 
     async def blocked(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Start something, and return when it waits for a lock."""
-        before = await self.hand.fetchval(WAITERS)
+        before = await self._waiters()
         task = asyncio.create_task(work)
         async with asyncio.timeout(10):
-            while await self.hand.fetchval(WAITERS) == before:
+            while await self._waiters() == before:
                 assert not task.done(), "it did not wait"
                 await asyncio.sleep(0)
         return task
+
+    async def _waiters(self) -> int:
+        """A transaction goes on seeing the connections that there were at its first look, unless it forgets them."""
+        await self.hand.execute("SELECT pg_stat_clear_snapshot()")
+        waiters: int = await self.hand.fetchval(WAITERS)
+        return waiters
 
 
 @pytest.fixture
