@@ -45,6 +45,7 @@ WHOLE_JOB: dict[str, Any] = {
     "overlap": "queue_one",
     "misfire": {"policy": "fire_all", "window": "P1D", "cap": 5},
     "delivery": "at_most_once",
+    "fairness_key": "customer-7",
     "tags": ["nightly", "émile"],
 }
 
@@ -84,6 +85,7 @@ def test_a_small_job_gets_every_default(api: ServedApi) -> None:
         "schedule": None,
         "queue": "default",
         "priority": 5,
+        "fairness_key": "",
         "region": "",
         "retry": {
             "max_attempts": 5,

@@ -133,6 +133,7 @@ def _adhoc(spec: AdhocSpec) -> AdhocRun:
         execution=spec.execution,
         queue=spec.queue,
         priority=spec.priority,
+        fairness_key=spec.fairness_key,
         region=spec.region,
         tags=spec.tags,
         due_ms=spec.due_ms,

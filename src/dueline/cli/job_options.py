@@ -52,6 +52,7 @@ _RETRY: dict[str, Any] = {
 _EXECUTION: dict[str, Any] = {
     "queue": options.Queue,
     "priority": options.Priority,
+    "fairness_key": options.FairnessKey,
     "region": options.Region,
     "tag": options.Tags,
     **_RETRY,
@@ -175,7 +176,10 @@ def _execution(said: dict[str, Any]) -> dict[str, Any]:
         **options.given(
             **{
                 name: said[name]
-                for name in ("queue", "priority", "region", "timeout", "run_timeout", "expires_after", "delivery")
+                for name in (
+                    *("queue", "priority", "fairness_key", "region"),
+                    *("timeout", "run_timeout", "expires_after", "delivery"),
+                )
             }
         ),
     }

@@ -38,6 +38,9 @@ Arg = Annotated[
 ]
 Queue = Annotated[str | None, typer.Option("--queue", help="The queue. Default: default.")]
 Priority = Annotated[int | None, typer.Option("--priority", help="0 to 9; 9 is the most urgent. Default: 5.")]
+FairnessKey = Annotated[
+    str | None, typer.Option("--fairness-key", help="Runs of different keys take turns within their tenant.")
+]
 Region = Annotated[str | None, typer.Option("--region", help="The region to run in.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; repeat it.")]
 RetryAttempts = Annotated[int | None, typer.Option("--retry-attempts", help="Attempts in all. Default: 5.")]

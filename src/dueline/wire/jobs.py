@@ -15,6 +15,7 @@ from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Deli
 from dueline.domain.overlap import Overlap
 from dueline.domain.states import JobState
 from dueline.wire.labels import (
+    check_fairness_key,
     check_labels,
     check_name,
     check_priority,
@@ -54,6 +55,7 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     schedule: ScheduleForm | str | None = None
     queue: str = DEFAULT_QUEUE
     priority: int = DEFAULT_PRIORITY
+    fairness_key: str = ""
     region: str = ""
     retry: RetryForm = DEFAULT_RETRY
     timeout: str = TIMEOUT_DEFAULT
@@ -74,6 +76,7 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     schedule: dict[str, Any] | str | UnsetType | None = UNSET
     queue: str | UnsetType | None = UNSET
     priority: int | UnsetType | None = UNSET
+    fairness_key: str | UnsetType | None = UNSET
     region: str | UnsetType | None = UNSET
     retry: dict[str, Any] | UnsetType | None = UNSET
     timeout: str | UnsetType | None = UNSET
@@ -96,6 +99,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     schedule: ScheduleForm | None
     queue: str
     priority: int
+    fairness_key: str
     region: str
     retry: RetryForm
     timeout: str
@@ -140,6 +144,7 @@ def to_definition(
     check_name(name, problems)
     check_queue(asked.queue, problems)
     check_priority(asked.priority, problems)
+    check_fairness_key(asked.fairness_key, problems)
     check_region(asked.region, problems)
     check_tags(asked.tags, problems)
     schedule = to_schedule(
@@ -158,6 +163,7 @@ def to_definition(
         schedule=schedule,
         queue=asked.queue,
         priority=asked.priority,
+        fairness_key=asked.fairness_key,
         region=asked.region,
         overlap=asked.overlap,
         misfire=misfire,
@@ -237,6 +243,7 @@ def job_view(job: Job) -> JobView:
         schedule=schedule_form(definition.schedule),
         queue=definition.queue,
         priority=definition.priority,
+        fairness_key=definition.fairness_key,
         region=definition.region,
         retry=retry_form(execution.retry),
         timeout=format_duration(execution.timeout_ms),
@@ -283,6 +290,7 @@ def _writable(definition: Definition) -> dict[str, Any]:
             schedule=schedule_form(definition.schedule),
             queue=definition.queue,
             priority=definition.priority,
+            fairness_key=definition.fairness_key,
             region=definition.region,
             retry=retry_form(execution.retry),
             timeout=format_duration(execution.timeout_ms),

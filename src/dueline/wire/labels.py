@@ -33,6 +33,11 @@ def check_queue(name: str, problems: Problems, *, field: str = "queue") -> None:
         problems.add(field, f"must be 1 to {limits.QUEUE_LETTERS_MAX} of the letters A-Z a-z 0-9 . _ -")
 
 
+def check_fairness_key(key: str, problems: Problems) -> None:
+    if len(key) > limits.KEY_LETTERS_MAX or CONTROL.search(key):
+        problems.add("fairness_key", f"must have at most {limits.KEY_LETTERS_MAX} letters, without control characters")
+
+
 def check_region(name: str, problems: Problems) -> None:
     """Empty: no region in particular."""
     if name:

@@ -12,7 +12,7 @@ from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Delivery, Execut
 from dueline.domain.run import Attempt, OutcomeKind, Run
 from dueline.domain.states import RunKind, RunState
 from dueline.wire.jobs import TIMEOUT_DEFAULT, to_execution
-from dueline.wire.labels import check_priority, check_queue, check_region, check_tags, read_instant
+from dueline.wire.labels import check_fairness_key, check_priority, check_queue, check_region, check_tags, read_instant
 from dueline.wire.policies import DEFAULT_RETRY, RetryForm
 from dueline.wire.problems import Problems
 from dueline.wire.targets import TargetForm
@@ -24,6 +24,7 @@ class AdhocInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     target: TargetForm | UnsetType
     queue: str = DEFAULT_QUEUE
     priority: int = DEFAULT_PRIORITY
+    fairness_key: str = ""
     region: str = ""
     retry: RetryForm = DEFAULT_RETRY
     timeout: str = TIMEOUT_DEFAULT
@@ -47,6 +48,7 @@ class AdhocSpec(msgspec.Struct, frozen=True, kw_only=True):
     execution: Execution
     queue: str
     priority: int
+    fairness_key: str
     region: str
     tags: tuple[str, ...]
     due_ms: int | None
@@ -122,6 +124,7 @@ def to_spec(
     """The run that was asked for. What is wrong is told to `problems`, and the caller must not go on before it has looked there."""
     check_queue(asked.queue, problems)
     check_priority(asked.priority, problems)
+    check_fairness_key(asked.fairness_key, problems)
     check_region(asked.region, problems)
     if asked.tags:
         check_tags(asked.tags, problems)
@@ -132,6 +135,7 @@ def to_spec(
         execution=to_execution(asked, problems, payload_bytes_max=payload_bytes_max, has_job=False),
         queue=asked.queue,
         priority=asked.priority,
+        fairness_key=asked.fairness_key,
         region=asked.region,
         tags=tuple(asked.tags),
         due_ms=due_ms,
