@@ -96,7 +96,8 @@ async def test_a_redirect_is_told_and_not_followed(caller: Caller, hostile: str)
 
 async def test_a_target_may_ask_for_time_by_date_and_by_seconds(caller: Caller, hostile: str) -> None:
     by_date = read_reply(await caller.call(f"{hostile}/later-by-date"))
-    assert 60_000 <= (by_date.retry_after_ms or 0) <= 100_000
+    # 100 s from then; the clock of whole seconds that libcurl reads may be a moment behind.
+    assert 60_000 <= (by_date.retry_after_ms or 0) <= 101_000
     by_seconds = read_reply(await caller.call(f"{hostile}/later-by-seconds"))
     assert by_seconds.retry_after_ms == limits.RETRY_AFTER_MS_MAX
 
