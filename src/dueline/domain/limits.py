@@ -201,6 +201,8 @@ FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000
 """How long before its due time a run may be written and claimed; it is held until its millisecond."""
+PUT_OFF_MS_MIN = AHEAD_MS + 100
+"""What a worker puts off for less would be claimed again at once, and held in a slot."""
 
 # Loops.
 POLL_S = 0.5

@@ -25,10 +25,7 @@ from dueline.worker.executors.lanes import TaskCall
 from dueline.worker.executors.tasks import TaskReply
 from dueline.worker.options import WorkerOptions
 
-_NO_APP = "this worker has no app, so it knows no tasks: start one with dueline worker --app module:app"
 _BROKEN_OFF = "the worker was stopped before it ended: its effect is unknown"
-_BUSY_MS = limits.AHEAD_MS + 100
-"""What is put off for less would be claimed at once and held, in a slot."""
 
 
 class Executor(Protocol):
@@ -147,7 +144,8 @@ class Flights:
         if claim.run_id in self._flights:
             # It was taken from us while it is still under way here, and came back: the earlier attempt must end first.
             self.cancel(claim.run_id, self._flights[claim.run_id][0].token, EndReason.SUPERSEDED)
-            return _put_off(claim, now_ms)
+            due_ms = now_ms + limits.PUT_OFF_MS_MIN
+            return Postponed(claim.run_id, claim.token, due_ms, HeldReason.CONCURRENCY)
         if isinstance(prepared, PreparedCall):
             postponed = self._admission.ask(claim, prepared.host, now_s=now_s, now_ms=now_ms)
             if postponed is not None:
@@ -165,10 +163,9 @@ class Flights:
         """Start what was admitted."""
         if calls:
             self._executor.submit(calls)
-        if tasks and self._crew is not None:
+        if tasks:
+            assert self._crew is not None, "tasks stand in lanes that only workers with a crew serve"
             self._crew.submit(tasks)
-        elif tasks:
-            self.fail({task.key: _NO_APP for task in tasks})
 
     def fail(self, reasons: dict[RunId, str]) -> None:
         """End what was admitted and cannot even be started, each with what is wrong."""
@@ -186,11 +183,10 @@ class Flights:
         if flight is None or flight[0].token != token or run_id in self._cancels:
             return
         self._cancels[run_id] = reason
-        if isinstance(flight[1], PreparedTask):
-            if self._crew is not None:
-                self._crew.cancel([run_id])
-        else:
+        if isinstance(flight[1], PreparedCall):
             self._executor.cancel([run_id])
+        elif self._crew is not None:
+            self._crew.cancel([run_id])
 
     def close(self) -> list[Ended]:
         """Break off what is under way; answers it, each with an outcome that says that its effect is unknown."""
@@ -257,7 +253,3 @@ def task_call(claim: Claim, work: PreparedTask, checkpoint: bytes | None, *, tim
         checkpoint=checkpoint,
     )
     return TaskCall(claim.run_id, work.task, work.arguments, timeout_ms, info)
-
-
-def _put_off(claim: Claim, now_ms: int) -> Postponed:
-    return Postponed(claim.run_id, claim.token, now_ms + _BUSY_MS, HeldReason.CONCURRENCY)

@@ -1,11 +1,8 @@
-"""How many of a worker's slots one host may have, so that a host that hangs leaves the others the rest."""
+"""How many of a worker's slots one host may have, so that a host that hangs leaves the others the rest; and limited tasks likewise."""
 
 from __future__ import annotations
 
 from dueline.domain import limits
-
-_WAIT_S_MIN = limits.AHEAD_MS / 1000 + 0.1
-"""What is put off for less would be claimed at once and held, in a slot."""
 
 
 class _Host:
@@ -49,7 +46,7 @@ class Shares:
         host.next_s = max(host.next_s, now_s) + 1 / pace
         if host.next_s > now_s + limits.HOST_WAIT_S_MAX:
             host.next_s = now_s
-        return _WAIT_S_MIN + host.next_s - now_s
+        return limits.PUT_OFF_MS_MIN / 1000 + host.next_s - now_s
 
     def leave(self, name: str, now_s: float, *, answered: bool) -> None:
         host = self._hosts[name]

@@ -15,8 +15,6 @@ from dueline.store.protocol import MemberStore
 from dueline.store.shapes import Claim, Postponed
 
 _FRESH_S = 2.0
-_WAIT_S = limits.AHEAD_MS / 1000 + 0.1
-"""What is put off for less would be claimed at once and held."""
 
 
 class Elsewhere:
@@ -38,7 +36,7 @@ class Elsewhere:
 
     def put_off(self, claim: Claim, *, now_ms: int) -> Postponed:
         """Leave a run to a worker that has its task."""
-        wait_ms = int(_WAIT_S * (1 + self._chance.fraction()) * 1000)
+        wait_ms = int(limits.PUT_OFF_MS_MIN * (1 + self._chance.fraction()))
         return Postponed(claim.run_id, claim.token, now_ms + wait_ms, HeldReason.ELSEWHERE)
 
     async def _living(self) -> list[Node]:
