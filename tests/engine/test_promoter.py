@@ -7,32 +7,36 @@ import pytest
 from dueline.domain import limits
 from dueline.domain.ids import BootId
 from dueline.engine.membership import Membership
-from dueline.engine.promoter import Promoter
+from dueline.engine.promoter import Promoter, PromoterStore
 from dueline.runtime.clock import ManualClock
 from dueline.store.fleet import NewNode, Role
-from dueline.store.protocol import MemberStore, RunStore
+from dueline.store.protocol import MemberStore
 from dueline.store.shapes import Promoted
 
 START_MS = 1_767_225_600_000
 
 
 class FakeStore:
-    def __init__(self, promoted: Promoted) -> None:
+    def __init__(self, promoted: Promoted, refill_ms: int | None) -> None:
         self._promoted = promoted
+        self._refill_ms = refill_ms
         self.asked: list[tuple[int, int]] = []
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         self.asked.append((ahead_ms, limit))
         return self._promoted
 
+    async def refill(self, *, ahead_ms: int, limit: int) -> int | None:
+        return self._refill_ms
 
-async def delay_s(count: int, next_due_ms: int | None) -> float:
+
+async def delay_s(count: int, next_due_ms: int | None, refill_ms: int | None = None) -> float:
     clock = ManualClock(START_MS)
     node = NewNode(boot_id=BootId("b1"), role=Role.ALL, host="here", pid=1, version="1")
-    store = FakeStore(Promoted(count, frozenset(), next_due_ms))
+    store = FakeStore(Promoted(count, frozenset(), next_due_ms), refill_ms)
     membership = Membership(cast(MemberStore, store), clock, node)
     membership.time.measured(START_MS, sent_s=clock.monotonic_s())
-    delay = await Promoter(cast(RunStore, store), membership).step()
+    delay = await Promoter(cast(PromoterStore, store), membership).step()
     assert store.asked == [(limits.AHEAD_MS, limits.PROMOTE_BATCH)]
     return delay
 
@@ -61,3 +65,9 @@ async def test_with_nothing_waiting_it_looks_again_in_a_second() -> None:
 async def test_a_full_page_is_followed_by_the_next_at_once() -> None:
     assert await delay_s(limits.PROMOTE_BATCH, None) == 0.0
     assert await delay_s(limits.PROMOTE_BATCH, START_MS + 3_600_000) == 0.0
+
+
+async def test_it_wakes_when_a_token_comes() -> None:
+    assert await delay_s(0, None, START_MS + 300) == 0.3
+    assert await delay_s(0, START_MS + limits.AHEAD_MS + 100, START_MS + 300) == 0.1
+    assert await delay_s(0, None, START_MS - 5) == 0.0

@@ -229,11 +229,12 @@ def a_finish(
 ) -> Finish:
     attempt = an_attempt(claim)
     started_ms, finished_ms = attempt.started_ms, attempt.finished_ms
-    return Finish(claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason, awaited)
+    times = (started_ms, finished_ms)
+    return Finish(claim.run_id, claim.token, state, claim.exclusive, *times, attempt, reason, awaited, claim.gated)
 
 
 def a_retry(claim: Claim, *, due_ms: int) -> Retry:
-    return Retry(claim.run_id, claim.token, due_ms, an_attempt(claim, OutcomeKind.REFUSED, status=503))
+    return Retry(claim.run_id, claim.token, due_ms, an_attempt(claim, OutcomeKind.REFUSED, status=503), claim.gated)
 
 
 def a_reclaim(claim: Claim | Stray, state: RunState = RunState.READY, *, lost: bool = True, **fields: Any) -> Reclaim:

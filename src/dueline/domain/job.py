@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dueline.domain import limits
+from dueline.domain.gates import Rate
 from dueline.domain.ids import JobId
 from dueline.domain.lanes import lane_of
 from dueline.domain.overlap import Overlap
@@ -68,6 +69,21 @@ class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_def
 Target = HttpTarget | TaskTarget
 
 
+class Concurrency(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How many runs may be under way at once: of the job, or of all with the same key."""
+
+    limit: int
+    key: str | None = None
+    """A text that may have places for what is in the payload; see `keys`."""
+
+
+class StartRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How many runs may start in a time: of the job, or of all with the same key."""
+
+    rate: Rate
+    key: str | None = None
+
+
 class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How one run is carried out: all a worker needs to know of a job."""
 
@@ -81,6 +97,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How long after it is due a run may start; later it is expired. None: however late."""
     requires: tuple[str, ...] = ()
     """Labels that its worker must have."""
+    concurrency: Concurrency | None = None
+    rate: StartRate | None = None
 
     @property
     def lane(self) -> str:

@@ -204,6 +204,13 @@ AHEAD_MS = 1_000
 PUT_OFF_MS_MIN = AHEAD_MS + 100
 """What a worker puts off for less would be claimed again at once, and held in a slot."""
 
+LIMITS_FRESH_S = 4.0
+"""How old a worker's knowledge of the limits of queues, hosts and tenants may be: what is set is everywhere within five seconds."""
+GATE_KEPT_MS = 60_000
+"""How long a gate is remembered that nobody comes to, and where nobody waits."""
+GATE_FREED_MAX = 500
+"""How many are let in at once where there is no limit any more: as many as are claimed at once."""
+
 # Loops.
 POLL_S = 0.5
 """The truth behind lost wake-ups: nothing due waits longer than this to be noticed."""

@@ -45,7 +45,11 @@ class HeldReason(StrEnum):
     HOST_BUSY = "host_busy"
     """So many calls to its host are under way that others would go short."""
     CONCURRENCY = "concurrency"
-    """As many runs of its task are under way as may be."""
+    """As many runs of its job, key, task or host are under way as may be."""
+    RATE = "rate"
+    """As many have started lately as may."""
+    THROTTLED = "throttled"
+    """Its tenant has as many under way, or started lately, as it may."""
     ELSEWHERE = "elsewhere"
     """A worker met it that does not have its task, and another has."""
 

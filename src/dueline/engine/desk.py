@@ -24,6 +24,7 @@ from dueline.engine.execution.calls import PreparedCall, Unsendable, make_call
 from dueline.engine.execution.deadlines import time_left_ms
 from dueline.engine.execution.elsewhere import Elsewhere
 from dueline.engine.execution.exchange import HttpCall
+from dueline.engine.execution.gating import Gatekeeper, Works
 from dueline.engine.execution.gone import GoneTargets
 from dueline.engine.execution.outcomes import End, conclude
 from dueline.engine.execution.overlaps import settle_overlaps
@@ -44,6 +45,8 @@ log = get_log(__name__)
 _READY = "ready/"
 _NEAR_S = 0.05
 """How soon to look again where something is ready and not due yet."""
+_PATIENCE_MS = 250
+"""How long a run waits here for its turn at a gate before it is held there."""
 _QUEUES_FRESH_S = 0.02
 _NODES_FRESH_S = 0.25
 """How long all who wait share one look at the queues, and at the processes."""
@@ -87,6 +90,7 @@ class Desk:
         self._definitions = Definitions(store)
         self._preparer = Preparer(self._definitions)
         self._gone = GoneTargets(store)
+        self._gatekeeper = Gatekeeper(store, clock)
         self._elsewhere = Elsewhere(store, clock, chance)
         self._lanes = Look(store.queues, clock, fresh_s=_QUEUES_FRESH_S)
         self._nodes = Look(store.nodes, clock, fresh_s=_NODES_FRESH_S)
@@ -269,7 +273,10 @@ class Desk:
         try:
             for index in range(len(lanes)):
                 queue, lane = lanes[(index + self._turn) % len(lanes)]
-                claimed = await self._store.claim(node.boot_id, queue, lane, ahead_ms=0, limit=limit - len(leased))
+                room = await self._gatekeeper.room(queue, limit - len(leased))
+                if not room:
+                    continue
+                claimed = await self._store.claim(node.boot_id, queue, lane, ahead_ms=0, limit=room)
                 in_hand.update(claimed.claims)
                 await settle_overlaps(self._store, self._definitions, claimed.blocked)
                 leased += await self._lease_all(node, claimed.claims, queue)
@@ -286,7 +293,8 @@ class Desk:
     async def _lease_all(self, node: Node, claims: list[Claim], queue: str) -> list[Leased]:
         if not claims:
             return []
-        works = await self._known(node, claims)
+        works = await self._gatekeeper.enter(await self._known(node, claims), ahead_ms=_PATIENCE_MS)
+        await self._wait_until_due(works)
         again = [claim.run_id for claim in claims if claim.begun_ms is not None]
         told = await self._store.progress_of(again) if again else {}
         now_ms = self._time().now_ms()
@@ -307,7 +315,13 @@ class Desk:
         await self._fail(node, unsendable)
         return leased
 
-    async def _known(self, node: Node, claims: list[Claim]) -> list[tuple[Claim, Prepared]]:
+    async def _wait_until_due(self, works: Works) -> None:
+        """Runs that get their turn in a moment: what is handed over is started at once."""
+        wait_ms = max((claim.due_ms for claim, _ in works), default=0) - self._time().now_ms()
+        if wait_ms > 0:
+            await asyncio.sleep(wait_ms / 1000)
+
+    async def _known(self, node: Node, claims: list[Claim]) -> Works:
         """What the worker can carry out. Tasks that others have are left to them; those that nobody has end. One that names no tasks is
         taken at its word, and gets all."""
         works = list(zip(claims, await self._preparer.prepare(claims), strict=True))

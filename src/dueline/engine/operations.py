@@ -131,6 +131,7 @@ class Operations:
             priority=definition.priority,
             region=definition.region,
             exclusive=definition.overlap is not Overlap.ALLOW and not force,
+            overlap=Overlap.ALLOW if force else None,
             timeout_ms=definition.execution.timeout_ms,
             scheduled_ms=now_ms,
             due_ms=now_ms,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -15,14 +16,19 @@ from dueline.runtime.chance import Chance
 from dueline.runtime.log import get_log
 from dueline.store.protocol import RunStore
 from dueline.store.shapes import Stray
+from dueline.store.sharing import GateStore
 
 log = get_log(__name__)
 
 _spec = msgspec.json.Decoder(Execution)
 
 
+class ReaperStore(RunStore, GateStore, Protocol):
+    """What a reaper needs of the store."""
+
+
 class Reaper:
-    def __init__(self, store: RunStore, membership: Membership, definitions: Definitions, chance: Chance) -> None:
+    def __init__(self, store: ReaperStore, membership: Membership, definitions: Definitions, chance: Chance) -> None:
         self._store = store
         self._membership = membership
         self._definitions = definitions
@@ -36,8 +42,10 @@ class Reaper:
         expired = await self._store.expire(limit=limits.RECLAIM_BATCH)
         await self._store.sweep_awaiting()
         freed = await self._store.free_held(limit=limits.RECLAIM_BATCH)
+        let_in = await self._store.sweep_gates(limit=limits.RECLAIM_BATCH)
         forgotten = await self._store.forget_flows(limit=limits.RECLAIM_BATCH)
-        return 0.0 if max(len(strays), ended, expired, freed, forgotten) == limits.RECLAIM_BATCH else limits.SWEEP_S
+        most = max(len(strays), ended, expired, freed, let_in, forgotten)
+        return 0.0 if most >= limits.RECLAIM_BATCH else limits.SWEEP_S
 
     async def _reclaim(self, strays: Sequence[Stray]) -> None:
         keys = {

@@ -51,9 +51,9 @@ from dueline.store.shapes import (
     Saved,
     SigningSecrets,
     Stray,
-    Tenant,
     VersionInForce,
 )
+from dueline.store.sharing import GateStore, TenantStore
 
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
@@ -321,17 +321,6 @@ class SecretStore(Protocol):
         """Sign with another secret from now on; the one before becomes the previous one."""
 
 
-class TenantStore(Protocol):
-    async def tenant(self, tenant: str) -> Tenant:
-        """What is set for a tenant, or the defaults."""
-
-    async def put_tenant(self, tenant: Tenant) -> Tenant:
-        """Set it. Runs that become ready from now on are ranked by it."""
-
-    async def tenants_page(self, *, after: str | None, limit: int) -> list[Tenant]:
-        """Tenants that something was set for, by name, above a name."""
-
-
 class JobTypeStore(Protocol):
     async def publish_job_types(self, types: Sequence[JobType], *, keep_ms: int) -> None:
         """Write what a worker can carry out, each as seen now; forget those that nobody said to have for `keep_ms`."""
@@ -370,6 +359,7 @@ class Store(
     LeaseStore,
     ReadStore,
     LedgerStore,
+    GateStore,
     DeadLetterStore,
     SecretStore,
     TenantStore,

@@ -9,15 +9,17 @@ import msgspec
 
 from dueline.domain.calendars import Calendar
 from dueline.domain.changes import LiveRun
+from dueline.domain.gates import Limit, Rate, Scope
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Definition, Job
 from dueline.domain.ledger import SkipReason, Unfired, Verdict
 from dueline.domain.planning import Position
+from dueline.domain.quotas import Quotas
 from dueline.domain.run import Attempt, Run
 from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
 from dueline.store.fleet import JobType, Node, Role
-from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob
+from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob, Tenant
 
 TAG_SEPARATOR = "\x1f"
 """Tags travel in one text; control characters are refused in tags."""
@@ -27,6 +29,8 @@ _definition = msgspec.json.Decoder(Definition)
 _calendar = msgspec.json.Decoder(Calendar)
 _attempts = msgspec.json.Decoder(tuple[Attempt, ...])
 _rates = msgspec.json.Decoder(dict[str, float])
+_quotas = msgspec.json.Decoder(Quotas)
+_NO_QUOTAS = Quotas()
 
 
 def encode_definition(definition: Definition) -> str:
@@ -192,3 +196,32 @@ def calendar_names(definition: Definition) -> tuple[str, ...]:
 def target_type(definition: Definition) -> str:
     """`http` or `task`: the tag of the target, for filters."""
     return str(type(definition.execution.target).__struct_config__.tag)
+
+
+def limit_row(limit: Limit) -> tuple[Any, ...]:
+    """A limit in the order of its table, but for when it was set."""
+    rate = limit.rate
+    bucket = (None, None, None) if rate is None else (rate.count, rate.period_ms, rate.burst)
+    return (limit.scope, limit.name, limit.most, *bucket)
+
+
+def to_limit(row: Any) -> Limit:
+    scope, name, most, count, period_ms, burst, updated_ms = row
+    rate = None if count is None else Rate(count, period_ms, burst)
+    return Limit(scope=Scope(scope), name=name, most=most, rate=rate, updated_ms=updated_ms)
+
+
+def encode_quotas(quotas: Quotas) -> str | None:
+    return None if quotas == _NO_QUOTAS else _encoder.encode(quotas).decode()
+
+
+def to_tenant(row: Any) -> Tenant:
+    tenant, weight, quotas, updated_ms = row
+    decoded = _NO_QUOTAS if quotas is None else _quotas.decode(quotas)
+    return Tenant(tenant=tenant, weight=weight, quotas=decoded, updated_ms=updated_ms)
+
+
+def quota_limits(rows: Sequence[Any]) -> list[Limit]:
+    """What the quotas of tenants say about runs that would start."""
+    found = (_quotas.decode(quotas).limit(tenant, updated_ms=updated_ms) for tenant, quotas, updated_ms in rows)
+    return [limit for limit in found if limit is not None]

@@ -12,6 +12,7 @@ from dueline.domain.job import Definition
 from dueline.domain.ledger import Unfired
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Position
+from dueline.domain.quotas import Quotas
 from dueline.domain.run import Attempt, NewRun, Run
 from dueline.domain.states import JobState, RunKind, RunState
 
@@ -203,6 +204,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     weight: float = 1.0
     """Its share of every line, against the others that wait."""
+    quotas: Quotas = Quotas()
     updated_ms: int = 0
 
 
@@ -241,6 +243,16 @@ class Claim(msgspec.Struct, frozen=True):
     begun_ms: int | None = None
     """When the first attempt of the run was claimed, if this is not the first."""
     expires_ms: int | None = None
+    overlap: Overlap | None = None
+    """The run's own policy, where it is not the job's."""
+    gated: bool = False
+    """Whether it has places at gates, to be left when it ends."""
+    queue: str = ""
+
+    @property
+    def forced(self) -> bool:
+        """Whether whoever ran it by hand wants it beside whatever is under way."""
+        return self.kind is RunKind.MANUAL and self.overlap is Overlap.ALLOW
 
 
 class Blocked(msgspec.Struct, frozen=True):
@@ -281,6 +293,8 @@ class Finish(msgspec.Struct, frozen=True):
     reason: str | None = None
     awaited: bool = False
     """Whether the job's schedule counts from this end."""
+    gated: bool = False
+    """Whether it leaves places at gates."""
 
 
 class Retry(msgspec.Struct, frozen=True):
@@ -290,6 +304,7 @@ class Retry(msgspec.Struct, frozen=True):
     token: int
     due_ms: int
     attempt: Attempt
+    gated: bool = False
 
 
 class Stray(msgspec.Struct, frozen=True):

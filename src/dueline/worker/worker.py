@@ -11,7 +11,7 @@ from typing import Protocol
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
-from dueline.domain.lanes import PLAIN, TASK, is_task, serves
+from dueline.domain.lanes import is_task
 from dueline.domain.rates import Rates
 from dueline.domain.retry import GONE
 from dueline.domain.run import OutcomeKind
@@ -20,10 +20,11 @@ from dueline.engine.execution.calls import Unsendable, make_call
 from dueline.engine.execution.deadlines import time_left_ms
 from dueline.engine.execution.elsewhere import Elsewhere
 from dueline.engine.execution.exchange import HttpCall
+from dueline.engine.execution.gating import Gatekeeper, Works
 from dueline.engine.execution.gone import GoneTargets
 from dueline.engine.execution.outcomes import End, conclude
 from dueline.engine.execution.overlaps import settle_overlaps
-from dueline.engine.execution.preparing import Prepared, PreparedTask, Preparer
+from dueline.engine.execution.preparing import PreparedTask, Preparer
 from dueline.engine.execution.secrets import KeysOf, unsigned
 from dueline.engine.execution.writing import letters_of, write_ends
 from dueline.engine.membership import Membership
@@ -33,10 +34,12 @@ from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
 from dueline.store.protocol import JobStore, MemberStore, RunStore
 from dueline.store.shapes import Claim, Postponed
+from dueline.store.sharing import GateStore
 from dueline.tasks.context import Report
 from dueline.worker.executors.http import HttpExecutor
 from dueline.worker.executors.lanes import TaskCall
 from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor, task_call
+from dueline.worker.hints import Hints
 from dueline.worker.holding import Holding
 from dueline.worker.offers import Offers
 from dueline.worker.options import WorkerOptions
@@ -51,7 +54,7 @@ _ABANDON_S = 1.0
 _READY = "ready/"
 
 
-class WorkerStore(RunStore, JobStore, MemberStore, Protocol):
+class WorkerStore(RunStore, GateStore, JobStore, MemberStore, Protocol):
     """What a worker needs of the store."""
 
 
@@ -96,17 +99,15 @@ class Worker:
         """Attempts that ended here, by how they ended."""
         self._holding = Holding()
         self._preparer = Preparer(definitions)
+        self._gatekeeper = Gatekeeper(store, clock)
         self._elsewhere = Elsewhere(store, clock, chance)
         self._rates = Rates()
         self._starting: set[RunId] = set()
-        self._hinted: set[str] = set()
-        self._lanes: dict[str, set[str]] = {}
+        self._hints = Hints(store, clock, options)
         self._full: set[str] = set()
         """Lanes that had no room left for what may be waiting."""
-        self._usual_lanes = {PLAIN, TASK} if TASK in options.labels else {PLAIN}
         membership.busy = lambda: len(self._flights)
         membership.rates = lambda: self._rates.read(now_s=clock.monotonic_s())
-        self._look_at_s = 0.0
         self._unsure = False
         self._gone = GoneTargets(store)
         self._saves = Saves(store.save, monotonic=clock.monotonic_s)
@@ -148,9 +149,7 @@ class Worker:
         """Hear that a queue got something ready, or that a run is to be ended."""
         if topic == "cancel":
             self._cancel_loop.wakeup.wake()
-        queue = topic.removeprefix(_READY)
-        if topic.startswith(_READY) and (not self._options.queues or queue in self._options.queues):
-            self._hinted.add(queue)
+        if topic.startswith(_READY) and self._hints.add(topic.removeprefix(_READY)):
             self._claim_loop.wakeup.wake()
 
     async def claim_step(self) -> float:
@@ -161,18 +160,19 @@ class Worker:
             await self._give_back_unknown()
         self._full.clear()
         again = False
-        for queue in await self._queues():
-            for lane in sorted(self._usual_lanes | self._lanes.get(queue, set())):
-                limit = self._room(lane)
-                if not self._pays(limit, lane):
+        for queue, lane in await self._hints.take():
+            limit = self._room(lane)
+            if not self._pays(limit, lane):
+                self._full.add(lane)
+                self._hints.add(queue)
+                continue
+            limit = await self._gatekeeper.room(queue, limit)
+            if limit and await self._claim(queue, lane, limit) == limit:
+                self._hints.add(queue)
+                if self._pays(self._room(lane), lane):
+                    again = True
+                else:
                     self._full.add(lane)
-                    self._hinted.add(queue)
-                elif await self._claim(queue, lane, limit) == limit:
-                    self._hinted.add(queue)
-                    if self._pays(self._room(lane), lane):
-                        again = True
-                    else:
-                        self._full.add(lane)
         return 0.0 if again else limits.POLL_S
 
     async def hold_step(self) -> float:
@@ -230,19 +230,6 @@ class Worker:
     def close(self) -> None:
         self._flights.close()
 
-    async def _queues(self) -> list[str]:
-        """Queues we heard of; now and then all of them, because a hint may be lost."""
-        queues, self._hinted = self._hinted, set()
-        now_s = self._clock.monotonic_s()
-        if now_s >= self._look_at_s:
-            self._lanes = {}
-            for queue, lane in await self._store.queues():
-                if serves(lane, self._options.labels) and queue in (self._options.queues or (queue,)):
-                    self._lanes.setdefault(queue, set()).add(lane)
-            queues.update(self._lanes)
-            self._look_at_s = now_s + limits.POLL_S
-        return sorted(queues)
-
     def _free_slots(self) -> int:
         return self._options.slots - len(self._flights) - len(self._holding) - len(self._reports)
 
@@ -282,20 +269,21 @@ class Worker:
         """
         if not claims:
             return
-        prepared = await self._preparer.prepare(claims)
-        elsewhere = await self._had_elsewhere(prepared)
-        checkpoints = await self._checkpoints(claims, prepared)
+        works = list(zip(claims, await self._preparer.prepare(claims), strict=True))
+        works = self._due(await self._gatekeeper.enter(works, ahead_ms=limits.AHEAD_MS))
+        elsewhere = await self._had_elsewhere(works)
+        checkpoints = await self._checkpoints(works)
         now_ms = self._membership.time.now_ms()
-        keys = await self._keys_of({claim.tenant for claim in claims}, now_ms=now_ms)
+        keys = await self._keys_of({claim.tenant for claim, _ in works}, now_ms=now_ms)
         if not self._membership.trusted:
-            self._withheld(len(claims))
+            self._withheld(len(works))
             return
         now_s = self._clock.monotonic_s()
         calls: list[HttpCall] = []
         tasks: list[TaskCall] = []
         unsendable: dict[RunId, str] = {}
         put_off: list[Postponed] = []
-        for claim, work in zip(claims, prepared, strict=True):
+        for claim, work in works:
             if isinstance(work, PreparedTask) and work.task in elsewhere:
                 put_off.append(self._elsewhere.put_off(claim, now_ms=now_ms))
                 continue
@@ -315,18 +303,23 @@ class Worker:
         if put_off:
             await self._store.postpone(put_off)
 
-    async def _had_elsewhere(self, prepared: list[Prepared]) -> frozenset[str]:
+    def _due(self, works: Works) -> Works:
+        """Those that may start now; the others are held until they may."""
+        now_ms = self._membership.time.now_ms()
+        for claim, work in works:
+            if claim.due_ms > now_ms:
+                self._holding.add([claim], tasks=isinstance(work, PreparedTask))
+                self._hold_loop.wakeup.wake()
+        return [(claim, work) for claim, work in works if claim.due_ms <= now_ms]
+
+    async def _had_elsewhere(self, works: Works) -> frozenset[str]:
         """Tasks that this worker does not have, and another has."""
-        strange = {work.task for work in prepared if isinstance(work, PreparedTask) and not self._flights.knows(work)}
+        strange = {work.task for _, work in works if isinstance(work, PreparedTask) and not self._flights.knows(work)}
         return await self._elsewhere.having(strange) if strange else frozenset()
 
-    async def _checkpoints(self, claims: list[Claim], prepared: list[Prepared]) -> dict[RunId, bytes]:
+    async def _checkpoints(self, works: Works) -> dict[RunId, bytes]:
         """From where attempts go on, for tasks that were tried before."""
-        again = [
-            claim.run_id
-            for claim, work in zip(claims, prepared, strict=True)
-            if claim.begun_ms is not None and isinstance(work, PreparedTask)
-        ]
+        again = [claim.run_id for claim, work in works if claim.begun_ms is not None and isinstance(work, PreparedTask)]
         told = await self._store.progress_of(again) if again else {}
         return {run_id: kept.checkpoint.encode() for run_id, kept in told.items() if kept.checkpoint is not None}
 

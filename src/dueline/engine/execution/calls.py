@@ -8,6 +8,7 @@ import msgspec
 
 from dueline import __version__
 from dueline.domain.errors import DuelineError
+from dueline.domain.gates import Gate
 from dueline.domain.ids import job_text, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
@@ -52,9 +53,13 @@ class PreparedCall(msgspec.Struct, frozen=True):
     options: CallOptions
     templates: Templates | None
     job_name: str
+    gates: tuple[Gate, ...] = ()
+    """Those that its runs pass for their own sake."""
 
 
-def prepare_call(execution: Execution, *, awaited: bool = False, job_name: str = "") -> PreparedCall:
+def prepare_call(
+    execution: Execution, *, awaited: bool = False, job_name: str = "", gates: tuple[Gate, ...] = ()
+) -> PreparedCall:
     """What all calls of an execution whose target is HTTP have in common."""
     target = execution.target
     assert isinstance(target, HttpTarget)
@@ -78,6 +83,7 @@ def prepare_call(execution: Execution, *, awaited: bool = False, job_name: str =
         _options(target),
         _compile(target.url, headers, None if encode is None or body is None else body.decode(), encode),
         job_name,
+        gates,
     )
 
 

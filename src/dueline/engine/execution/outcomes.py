@@ -99,8 +99,19 @@ def conclude(
         due_ms = _next_due_ms(claim, execution, outcome, finished_ms=finished_ms, chance=chance)
         reason = _end_reason(claim, execution, outcome, due_ms=due_ms, started_ms=started_ms)
         if due_ms is not None and reason is None:
-            return Retry(claim.run_id, claim.token, due_ms, attempt)
-    return Finish(claim.run_id, claim.token, state, claim.exclusive, started_ms, finished_ms, attempt, reason, awaited)
+            return Retry(claim.run_id, claim.token, due_ms, attempt, claim.gated)
+    return Finish(
+        claim.run_id,
+        claim.token,
+        state,
+        claim.exclusive,
+        started_ms,
+        finished_ms,
+        attempt,
+        reason,
+        awaited,
+        claim.gated,
+    )
 
 
 def _stray(claim: Claim, worker: BootId, cancel: str | None) -> Stray:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from dueline.domain import limits
+from dueline.domain.gates import Gate
 from dueline.domain.job import Execution, TaskTarget
+from dueline.domain.limiting import own_gates
 from dueline.domain.schedule import After
 from dueline.engine.definitions import Definitions, Key
 from dueline.engine.execution.calls import PreparedCall, prepare_call
@@ -23,6 +25,8 @@ class PreparedTask(msgspec.Struct, frozen=True):
     arguments: bytes
     awaited: bool
     """Whether the job's schedule counts from the end of its runs."""
+    gates: tuple[Gate, ...] = ()
+    """Those that its runs pass for their own sake."""
 
 
 Prepared = PreparedCall | PreparedTask
@@ -47,13 +51,20 @@ class Preparer:
                 missing = keys
             for key, version in (await self._definitions.load(missing)).items():
                 definition = version.definition
+                gates = own_gates(
+                    definition.execution,
+                    tenant=version.tenant,
+                    job_id=version.job_id,
+                    job_name=definition.name,
+                    version=version.version,
+                )
                 awaited = isinstance(definition.schedule, After)
-                known[key] = _prepare(definition.execution, awaited=awaited, job_name=definition.name)
+                known[key] = _prepare(definition.execution, gates, awaited=awaited, job_name=definition.name)
         prepared = []
         for claim in claims:
             if claim.spec is not None:
                 # It has no job, or what its job says was corrected for this one run.
-                prepared.append(_prepare(_spec.decode(claim.spec)))
+                prepared.append(_prepare_spec(claim, _spec.decode(claim.spec)))
             else:
                 assert claim.job_id is not None
                 assert claim.version is not None
@@ -61,7 +72,15 @@ class Preparer:
         return prepared
 
 
-def _prepare(execution: Execution, *, awaited: bool = False, job_name: str = "") -> Prepared:
+def _prepare_spec(claim: Claim, execution: Execution) -> Prepared:
+    gates: tuple[Gate, ...] = ()
+    if execution.concurrency is not None or execution.rate is not None:
+        gates = own_gates(execution, tenant=claim.tenant, job_id=claim.job_id, job_name="", version=claim.version or 0)
+    return _prepare(execution, gates)
+
+
+def _prepare(execution: Execution, gates: tuple[Gate, ...], *, awaited: bool = False, job_name: str = "") -> Prepared:
     if isinstance(execution.target, TaskTarget):
-        return PreparedTask(execution, execution.target.task, _encoder.encode(execution.target.args), awaited)
-    return prepare_call(execution, awaited=awaited, job_name=job_name)
+        arguments = _encoder.encode(execution.target.args)
+        return PreparedTask(execution, execution.target.task, arguments, awaited, gates)
+    return prepare_call(execution, awaited=awaited, job_name=job_name, gates=gates)

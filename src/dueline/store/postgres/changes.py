@@ -10,11 +10,13 @@ from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.fairness import again
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job
+from dueline.domain.limiting import changed_gate
 from dueline.domain.run import first_token
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import HeldReason, RunState
 from dueline.store.postgres.calendars import read_calendars, unuse_calendars, use_calendars
 from dueline.store.postgres.database import Connection
+from dueline.store.postgres.limits import set_job_gate
 from dueline.store.postgres.part import Part, Ranks, queries, told_columns
 from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.records import (
@@ -94,6 +96,9 @@ async def _write(connection: Connection, ranks: Ranks, hand: JobInHand, change: 
     )
     await _write_plan(connection, job, generation, stale=change.stale)
     await _move_runs(connection, ranks, change)
+    gate = changed_gate(hand.job, job)
+    if gate is not None:
+        await set_job_gate(connection, gate, job.id)
     if change.unfired:
         told = [(job.id, hand.job.version, unfired) for unfired in change.unfired]
         await connection.execute(_LEDGER["tell"], *told_columns(told))

@@ -14,6 +14,7 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind
 from dueline.store.postgres.following import follow, lock_awaiting
+from dueline.store.postgres.gates import leave_gates
 from dueline.store.postgres.part import Part, in_order, queries, run_columns
 from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt
@@ -60,11 +61,11 @@ class RunPart(Part):
             if row["claimed_ms"] is None:
                 blocked.append(_to_blocked(row))
             else:
-                claims.append(_to_claim(row))
+                claims.append(_to_claim(row, queue))
         return Claimed(claims, blocked)
 
     async def claims_of(self, worker: BootId) -> list[Claim]:
-        return [_to_claim(row) for row in await self._database.fetch(_SQL["claims_of"], worker)]
+        return [_to_claim(row, row["queue"]) for row in await self._database.fetch(_SQL["claims_of"], worker)]
 
     async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
         shared = [claim for claim in claims if not claim.exclusive]
@@ -88,22 +89,26 @@ class RunPart(Part):
 
     async def release(self, claims: Sequence[Claim]) -> set[RunId]:
         claims = sorted(claims, key=in_order)
-        rows = await self._database.fetch(
-            _SQL["release"], [claim.run_id for claim in claims], [claim.token for claim in claims]
-        )
-        self._notices.announce(*{f"ready/{row[1]}" for row in rows})
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(
+                _SQL["release"], [claim.run_id for claim in claims], [claim.token for claim in claims]
+            )
+            topics = await leave_gates(connection, [row[0] for row in rows])
+        self._notices.announce(*topics, *{f"ready/{row[1]}" for row in rows})
         return {RunId(row[0]) for row in rows}
 
     async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
         postponed = sorted(postponed, key=in_order)
-        rows = await self._database.fetch(
-            _SQL["postpone"],
-            [put_off.run_id for put_off in postponed],
-            [put_off.token for put_off in postponed],
-            [put_off.due_ms for put_off in postponed],
-            [put_off.reason for put_off in postponed],
-        )
-        self._notices.announce("waiting")
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(
+                _SQL["postpone"],
+                [put_off.run_id for put_off in postponed],
+                [put_off.token for put_off in postponed],
+                [put_off.due_ms for put_off in postponed],
+                [put_off.reason for put_off in postponed],
+            )
+            topics = await leave_gates(connection, [row[0] for row in rows])
+        self._notices.announce("waiting", *topics)
         return {RunId(row[0]) for row in rows}
 
     async def finish(self, finishes: Sequence[Finish]) -> set[RunId]:
@@ -119,7 +124,8 @@ class RunPart(Part):
         )
         exclusive = {end.run_id for end in finishes if end.exclusive}
         awaited = {end.run_id: end.finished_ms for end in finishes if end.awaited}
-        if not exclusive and not awaited:
+        gated = {end.run_id for end in finishes if end.gated}
+        if not exclusive and not awaited and not gated:
             return {RunId(row[0]) for row in await self._database.fetch(_SQL["finish"], *args)}
         async with self._database.transaction() as connection:
             awaiting = await lock_awaiting(connection, list(awaited))
@@ -127,19 +133,27 @@ class RunPart(Part):
             ended = [(row[0], row[1], awaited[row[0]]) for row in rows if row[0] in awaited]
             topics = await follow(connection, ended, awaiting)
             queues_woken = await leave_places(connection, [(row[0], row[1]) for row in rows if row[0] in exclusive])
+            topics |= await leave_gates(connection, [row[0] for row in rows if row[0] in gated])
         self._notices.announce(*topics, *(f"ready/{queue}" for queue in queues_woken))
         return {RunId(row[0]) for row in rows}
 
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
         retries = sorted(retries, key=in_order)
-        rows = await self._database.fetch(
-            _SQL["retry"],
+        args = (
             [end.run_id for end in retries],
             [end.token for end in retries],
             [end.due_ms for end in retries],
             [encode_attempt(end.attempt) for end in retries],
         )
-        self._notices.announce("waiting")
+        gated = {end.run_id for end in retries if end.gated}
+        topics: set[str] = set()
+        if not gated:
+            rows = await self._database.fetch(_SQL["retry"], *args)
+        else:
+            async with self._database.transaction() as connection:
+                rows = await connection.fetch(_SQL["retry"], *args)
+                topics = await leave_gates(connection, [row[0] for row in rows if row[0] in gated])
+        self._notices.announce("waiting", *topics)
         return {RunId(row[0]) for row in rows}
 
     async def hold_blocked(self, blocked: Sequence[Blocked]) -> set[RunId]:
@@ -174,6 +188,8 @@ def _to_blocked(row: asyncpg.Record) -> Blocked:
     )
 
 
-def _to_claim(row: asyncpg.Record) -> Claim:
+def _to_claim(row: asyncpg.Record, queue: str) -> Claim:
     run_id, token, job_id, version, tenant, kind, *rest = row[:15]
+    overlap = row["overlap"]
+    rest += (None if overlap is None else Overlap(overlap), row["gated"], queue)
     return Claim(run_id, token, job_id, version, tenant, RunKind(kind), *rest)

@@ -7,11 +7,13 @@ from dueline.store.postgres.cancels import CancelPart
 from dueline.store.postgres.changes import ChangePart
 from dueline.store.postgres.database import Database
 from dueline.store.postgres.deadletters import DeadLetterPart
+from dueline.store.postgres.gates import GatePart
 from dueline.store.postgres.history import HistoryPart
 from dueline.store.postgres.jobs import JobPart
 from dueline.store.postgres.jobtypes import JobTypePart
 from dueline.store.postgres.leases import LeasePart
 from dueline.store.postgres.ledger import LedgerPart
+from dueline.store.postgres.limits import LimitPart
 from dueline.store.postgres.members import MemberPart
 from dueline.store.postgres.notices import Notices
 from dueline.store.postgres.plans import PlanPart
@@ -35,6 +37,8 @@ class PostgresStore(
     PlanPart,
     RunPart,
     FlowPart,
+    GatePart,
+    LimitPart,
     ProgressPart,
     CancelPart,
     StrayPart,

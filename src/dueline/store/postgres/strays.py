@@ -8,6 +8,7 @@ from dueline.domain import limits
 from dueline.domain.ids import RunId
 from dueline.domain.states import TERMINAL, RunState
 from dueline.store.postgres.following import follow_and_leave, lock_awaiting
+from dueline.store.postgres.gates import leave_gates
 from dueline.store.postgres.part import Part, in_order, queries
 from dueline.store.records import encode_attempt
 from dueline.store.shapes import Reclaim, Stray
@@ -44,6 +45,7 @@ class StrayPart(Part):
             rows = await connection.fetch(_SQL["reclaim"], *args)
             ended = [(run_id, job_id, ended_ms) for run_id, job_id, ended_ms, _ in rows if ended_ms is not None]
             topics = await follow_and_leave(connection, ended, awaiting)
+            topics |= await leave_gates(connection, [row[0] for row in rows])
         topics |= {f"ready/{row[3]}" for row in rows}
         if any(taken.state is RunState.RETRYING for taken in reclaims):
             topics.add("waiting")

@@ -12,12 +12,14 @@ from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.fairness import again
 from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job
+from dueline.domain.limiting import changed_gate
 from dueline.domain.run import first_token
 from dueline.domain.states import HeldReason
 from dueline.store.records import calendar_names, encode_definition, target_type, to_job, to_live_run
 from dueline.store.sqlite.calendars import calendars_named, unuse_calendars, use_calendars
 from dueline.store.sqlite.flows import rank_all
 from dueline.store.sqlite.ledger import tell
+from dueline.store.sqlite.limits import set_job_gate
 from dueline.store.sqlite.part import Part, is_exhausted, pack, pack_ids, plan_row, queries, wrap_tags
 from dueline.store.sqlite.places import end_runs, vacate
 from dueline.store.sqlite.runs import enqueue
@@ -45,6 +47,9 @@ def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChan
         session.rows(_SQL["replan"], pack([plan_row(job, generation=generation, stale=change.stale)]))
     _move_uses(session, hand.job, () if change.deleted else calendar_names(job.definition))
     _move_runs(session, change)
+    gate = changed_gate(hand.job, job)
+    if gate is not None:
+        set_job_gate(session, gate, job_id)
     enqueue(session, [msgspec.structs.replace(run, token=first_token(generation)) for run in change.runs])
     tell(session, [(job_id, hand.job.version, unfired) for unfired in change.unfired])
     session.wake("plans")

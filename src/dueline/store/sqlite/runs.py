@@ -22,13 +22,14 @@ from dueline.store.shapes import (
     Retry,
 )
 from dueline.store.sqlite.flows import rank_all, write_runs
+from dueline.store.sqlite.gates import leave_gates
 from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places, vacate
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
 _KINDS = {kind.value: kind for kind in RunKind}
-_RANK_AND_ID = itemgetter(15, 0)
+_RANK_AND_ID = itemgetter(18, 0)
 
 
 class RunPart(Part):
@@ -121,6 +122,7 @@ def _release(session: Session, claims: Sequence[Claim]) -> set[RunId]:
     rows = session.rows(_SQL["release"], pack_claims(claims))
     # A run that was tried before keeps its place; one that was not is as if it had never been claimed.
     vacate(session, [(run_id, job_id) for run_id, job_id, attempt, _ in rows if attempt == 0])
+    leave_gates(session, [row[0] for row in rows])
     session.wake(*{f"ready/{row[3]}" for row in rows})
     return {row[0] for row in rows}
 
@@ -138,6 +140,9 @@ def _finish(session: Session, finishes: Sequence[Finish]) -> set[RunId]:
     exclusive = {end.run_id for end in finishes if end.exclusive}
     if exclusive:
         leave_places(session, [row for row in rows if row[0] in exclusive])
+    gated = {end.run_id for end in finishes if end.gated}
+    if gated:
+        leave_gates(session, [row[0] for row in rows if row[0] in gated])
     awaited = {end.run_id: end.finished_ms for end in finishes if end.awaited}
     if awaited:
         follow(session, [row for row in rows if row[0] in awaited], ended_ms=awaited)
@@ -147,6 +152,9 @@ def _finish(session: Session, finishes: Sequence[Finish]) -> set[RunId]:
 def _retry(session: Session, retries: Sequence[Retry]) -> set[RunId]:
     ends = [(end.run_id.hex(), end.token, end.due_ms, end.attempt) for end in retries]
     rows = session.rows(_SQL["retry"], pack(ends))
+    gated = {end.run_id for end in retries if end.gated}
+    if gated:
+        leave_gates(session, [row[0] for row in rows if row[0] in gated])
     if rows:
         session.wake("waiting")
     return {row[0] for row in rows}
@@ -156,6 +164,7 @@ def _postpone(session: Session, postponed: Sequence[Postponed]) -> set[RunId]:
     later = [(one.run_id.hex(), one.token, one.due_ms, one.reason) for one in postponed]
     rows = session.rows(_SQL["postpone"], pack(later))
     vacate(session, [(run_id, job_id) for run_id, job_id, attempt in rows if attempt == 0])
+    leave_gates(session, [row[0] for row in rows])
     if rows:
         session.wake("waiting")
     return {row[0] for row in rows}
@@ -186,5 +195,6 @@ def _to_blocked(row: Any) -> Blocked:
 
 
 def _to_claim(row: Any) -> Claim:
-    fields = (*row[:5], _KINDS[row[5]], *row[6:11], bool(row[11]), *row[12:15])
+    overlap = None if row[15] is None else Overlap(row[15])
+    fields = (*row[:5], _KINDS[row[5]], *row[6:11], bool(row[11]), *row[12:15], overlap, bool(row[16]), row[17])
     return Claim(*fields)

@@ -12,11 +12,13 @@ from dueline.store.sqlite.changes import ChangePart
 from dueline.store.sqlite.database import Database
 from dueline.store.sqlite.deadletters import DeadLetterPart
 from dueline.store.sqlite.flows import FlowPart
+from dueline.store.sqlite.gates import GatePart
 from dueline.store.sqlite.history import HistoryPart
 from dueline.store.sqlite.jobs import JobPart
 from dueline.store.sqlite.jobtypes import JobTypePart
 from dueline.store.sqlite.leases import LeasePart
 from dueline.store.sqlite.ledger import LedgerPart
+from dueline.store.sqlite.limits import LimitPart
 from dueline.store.sqlite.members import MemberPart
 from dueline.store.sqlite.plans import PlanPart
 from dueline.store.sqlite.progress import ProgressPart
@@ -37,6 +39,8 @@ class SqliteStore(
     PlanPart,
     RunPart,
     FlowPart,
+    GatePart,
+    LimitPart,
     CancelPart,
     ProgressPart,
     RecoveryPart,

@@ -9,6 +9,7 @@ from dueline.domain import limits
 from dueline.domain.ids import RunId
 from dueline.domain.states import RunState
 from dueline.store.shapes import Reclaim, Stray
+from dueline.store.sqlite.gates import leave_gates
 from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places
 from dueline.store.sqlite.session import Session
@@ -69,4 +70,5 @@ def _reclaim(session: Session, reclaims: Sequence[Reclaim]) -> set[RunId]:
     keep_failed(session, [row[0] for row in dead if row[0] in failed])
     leave_places(session, dead)
     follow(session, dead)
+    leave_gates(session, [row[0] for row in [*back, *dead]])
     return {row[0] for row in back} | {row[0] for row in dead}

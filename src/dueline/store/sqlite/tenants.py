@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dueline.domain.gates import Limit, Scope
+from dueline.store.records import encode_quotas, to_tenant
 from dueline.store.shapes import Tenant
+from dueline.store.sqlite.limits import set_gate
 from dueline.store.sqlite.part import Part, queries
 from dueline.store.sqlite.session import Session
 
@@ -21,16 +24,17 @@ class TenantPart(Part):
 
 
 def _tenant(session: Session, tenant: str) -> Tenant:
-    for weight, updated_ms in session.rows(_SQL["get"], tenant):
-        return Tenant(tenant=tenant, weight=weight, updated_ms=updated_ms)
-    return Tenant(tenant=tenant)
+    rows = session.rows(_SQL["get"], tenant)
+    return to_tenant(rows[0]) if rows else Tenant(tenant=tenant)
 
 
 def _put_tenant(session: Session, tenant: Tenant) -> Tenant:
-    updated_ms = session.value(_SQL["put"], tenant.tenant, tenant.weight)
-    return Tenant(tenant=tenant.tenant, weight=tenant.weight, updated_ms=updated_ms)
+    (row,) = session.rows(_SQL["put"], tenant.tenant, tenant.weight, encode_quotas(tenant.quotas))
+    written = to_tenant(row)
+    limit = written.quotas.limit(tenant.tenant, updated_ms=written.updated_ms)
+    set_gate(session, limit or Limit(scope=Scope.TENANT, name=tenant.tenant, updated_ms=written.updated_ms))
+    return written
 
 
 def _tenants_page(session: Session, after: str | None, limit: int) -> list[Tenant]:
-    rows = session.rows(_SQL["page"], after or "", limit)
-    return [Tenant(tenant=tenant, weight=weight, updated_ms=updated_ms) for tenant, weight, updated_ms in rows]
+    return [to_tenant(row) for row in session.rows(_SQL["page"], after or "", limit)]

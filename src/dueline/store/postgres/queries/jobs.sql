@@ -140,7 +140,7 @@ DELETE FROM dueline.places AS p USING gone WHERE p.job_id = gone.job_id AND p.ru
 -- Unstarted runs, those claimed ahead of their time included; they were locked since.
 UPDATE dueline.runs
 SET
-    state = 'held', reason = $2, token = token + 1, worker = NULL, claimed_ms = NULL,
+    state = 'held', reason = $2, waits_for = NULL, token = token + 1, worker = NULL, claimed_ms = NULL,
     attempt = attempt - CASE state WHEN 'running' THEN 1 ELSE 0 END
 WHERE id = ANY($1::uuid[]) AND state IN ('ready', 'retrying', 'scheduled', 'held', 'running');
 

@@ -84,18 +84,20 @@ SELECT
     p.id, coalesce(c.token, p.token) AS token, p.job_id, p.version, c.tenant, c.kind, c.scheduled_ms, c.due_ms, c.claimed_ms,
     c.attempt, c.lost, p.exclusive, c.spec, c.begun_ms, c.expires_ms,
     CASE WHEN c.id IS NULL THEN (
-        SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held'
+        SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held' AND h.waits_for IS NULL
     ) END AS held,
-    p.overlap
+    p.overlap, false AS gated
 FROM picked AS p
 LEFT JOIN claimed AS c ON c.id = p.id;
 
 -- name: claims_of
 -- What a worker holds.
 SELECT
-    id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, begun_ms, expires_ms
-FROM dueline.runs
-WHERE state = 'running' AND worker = $1;
+    r.id, r.token, r.job_id, r.version, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.lost, r.exclusive, r.spec,
+    r.begun_ms, r.expires_ms, r.overlap, EXISTS (SELECT FROM dueline.gate_places AS p WHERE p.run_id = r.id) AS gated,
+    r.queue
+FROM dueline.runs AS r
+WHERE r.state = 'running' AND r.worker = $1;
 
 -- name: confirm
 -- move: confirm
@@ -131,7 +133,7 @@ SELECT
     a.id, a.token, a.job_id, a.version,
     a.id IN (SELECT run_id FROM placed)
     OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = a.job_id AND o.run_id = a.id) AS placed,
-    (SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = a.job_id AND h.state = 'held') AS held, a.overlap
+    (SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = a.job_id AND h.state = 'held' AND h.waits_for IS NULL) AS held, a.overlap
 FROM asked AS a;
 
 -- name: release
@@ -209,7 +211,7 @@ SET state = 'ready', reason = NULL, token = r.token + 1
 FROM (
     SELECT DISTINCT ON (h.job_id) h.id
     FROM dueline.runs AS h
-    WHERE h.job_id = ANY($1::uuid[]) AND h.state = 'held' AND h.reason = 'overlap'
+    WHERE h.job_id = ANY($1::uuid[]) AND h.state = 'held' AND h.waits_for IS NULL AND h.reason = 'overlap'
     ORDER BY h.job_id, h.id
 ) AS first_held
 WHERE r.id = first_held.id AND r.state = 'held'
@@ -295,7 +297,7 @@ FROM (
     SELECT DISTINCT ON (h.job_id) h.id
     FROM dueline.runs AS h
     WHERE
-        h.state = 'held' AND h.reason = 'overlap'
+        h.state = 'held' AND h.waits_for IS NULL AND h.reason = 'overlap'
         AND NOT EXISTS (SELECT FROM dueline.places AS p WHERE p.job_id = h.job_id)
         AND NOT EXISTS (SELECT FROM dueline.runs AS o WHERE o.job_id = h.job_id AND o.state = 'ready')
     ORDER BY h.job_id, h.id

@@ -113,7 +113,7 @@ RETURNING id, job_id;
 -- Unstarted runs, those claimed ahead of their time included.
 UPDATE runs
 SET
-    state = 'held', reason = ?2, token = token + 1, worker = NULL, claimed_ms = NULL, attempt = attempt - (state = 'running')
+    state = 'held', reason = ?2, waits_for = NULL, token = token + 1, worker = NULL, claimed_ms = NULL, attempt = attempt - (state = 'running')
 WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state IN ('ready', 'retrying', 'scheduled', 'held', 'running');
 
 -- name: held_runs

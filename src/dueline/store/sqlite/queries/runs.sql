@@ -64,7 +64,7 @@ ON CONFLICT (job_id) DO NOTHING;
 -- Second step of a claim: the picked runs that found the place taken. They stay as they are.
 SELECT
     p.id, p.token, p.job_id, p.version,
-    (SELECT count(*) FROM runs AS h WHERE h.job_id = p.job_id AND h.state = 'held') AS held, p.overlap
+    (SELECT count(*) FROM runs AS h WHERE h.job_id = p.job_id AND h.state = 'held' AND h.waits_for IS NULL) AS held, p.overlap
 FROM (
     SELECT id, token, job_id, version, exclusive, due_ms, overlap
     FROM runs
@@ -104,12 +104,12 @@ WHERE
         OR EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = runs.job_id AND o.run_id = runs.id)
     )
 RETURNING id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, begun_ms,
-    expires_ms, rank;
+    expires_ms, overlap, 0, queue, rank;
 
 -- name: claims_of
 -- What a worker holds.
 SELECT id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, begun_ms,
-    expires_ms
+    expires_ms, overlap, EXISTS (SELECT 1 FROM gate_places AS p WHERE p.run_id = runs.id), queue
 FROM runs
 WHERE state = 'running' AND worker = ?1;
 
@@ -136,7 +136,7 @@ ON CONFLICT (job_id) DO NOTHING;
 -- Second step: to start, each needs its job's place. The answer says which have it.
 SELECT
     r.id, r.token, r.job_id, r.version,
-    (SELECT count(*) FROM runs AS h WHERE h.job_id = r.job_id AND h.state = 'held') AS held, r.overlap,
+    (SELECT count(*) FROM runs AS h WHERE h.job_id = r.job_id AND h.state = 'held' AND h.waits_for IS NULL) AS held, r.overlap,
     EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = r.job_id AND o.run_id = r.id) AS placed
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running';
@@ -190,7 +190,7 @@ WHERE
         SELECT (
             SELECT h.id
             FROM runs AS h INDEXED BY runs_held
-            WHERE h.job_id = unhex(j.value) AND h.state = 'held' AND h.reason = 'overlap'
+            WHERE h.job_id = unhex(j.value) AND h.state = 'held' AND h.waits_for IS NULL AND h.reason = 'overlap'
             ORDER BY h.id
             LIMIT 1
         )
@@ -270,7 +270,7 @@ WHERE
         SELECT min(h.id)
         FROM runs AS h
         WHERE
-            h.state = 'held' AND h.reason = 'overlap'
+            h.state = 'held' AND h.waits_for IS NULL AND h.reason = 'overlap'
             AND NOT EXISTS (SELECT 1 FROM places AS p WHERE p.job_id = h.job_id)
             AND NOT EXISTS (SELECT 1 FROM runs AS o WHERE o.job_id = h.job_id AND o.state = 'ready')
         GROUP BY h.job_id

@@ -1,0 +1,171 @@
+"""Gates on PostgreSQL: who may start, who waits, and who is next when somebody leaves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from dueline.domain import limits
+from dueline.domain.gates import (
+    Charge,
+    Gate,
+    GateId,
+    Refill,
+    Refusal,
+    Scope,
+    Seen,
+    Wish,
+    admit,
+    charges,
+    refills,
+    unseen,
+)
+from dueline.domain.ids import RunId
+from dueline.store.postgres.database import Connection
+from dueline.store.postgres.part import Part, queries
+
+_SQL = queries("gates")
+_RUNS = queries("runs")
+_JOBS = queries("jobs")
+
+
+class GatePart(Part):
+    async def enter(self, wishes: Sequence[Wish], *, ahead_ms: int) -> dict[RunId, int]:
+        async with self._database.transaction() as connection:
+            tokens = {wish.run_id: wish.token for wish in wishes}
+            held = {row[0] for row in await connection.fetch(_SQL["wishes"], list(tokens), list(tokens.values()))}
+            wishes = [wish for wish in wishes if wish.run_id in held]
+            if not wishes:
+                return {}
+            seen, now_ms = await stand(connection, {gate for wish in wishes for gate in wish.gates})
+            starts, refused = admit(wishes, seen, now_us=now_ms * 1000, until_us=(now_ms + ahead_ms) * 1000)
+            taken = [(gate.id, wish.run_id) for wish in wishes if wish.run_id in starts for gate in wish.gates]
+            if taken:
+                await connection.execute(_SQL["take_places"], *map(list, zip(*taken, strict=True)))
+            await _charge(connection, charges(seen, refused, now_ms=now_ms, ahead_ms=ahead_ms))
+            await _hold(connection, tokens, refused)
+        if any(refusal.for_token for refusal in refused.values()):
+            self._notices.announce("waiting")
+        return starts
+
+    async def look_at(self, gate: Gate) -> tuple[Seen, int]:
+        rows = await self._database.fetch(_SQL["look"], gate.id)
+        seen = unseen(gate)
+        if rows:
+            seen.full_us, seen.taken = rows[0]["full_us"], rows[0]["taken"]
+        return seen, rows[0]["now_ms"] if rows else await self._database.fetchval(_JOBS["clock"])
+
+    async def refill(self, *, ahead_ms: int, limit: int) -> int | None:
+        topics: set[str] = set()
+        if await self._database.fetchval(_SQL["next_refill"]) is not None:
+            async with self._database.transaction() as connection:
+                rows = await connection.fetch(_SQL["refilled"], limit)
+                if rows:
+                    seen = {row["gate"]: _seen(row) for row in rows}
+                    now_ms = await _count(connection, seen)
+                    topics = await _refill(connection, refills(seen, now_ms=now_ms, ahead_ms=ahead_ms))
+        self._notices.announce(*topics)
+        next_ms: int | None = await self._database.fetchval(_SQL["next_refill"])
+        return next_ms
+
+    async def sweep_gates(self, *, limit: int) -> int:
+        await self._database.fetch(_SQL["sweep_places"])
+        await self._database.fetch(_SQL["forget"], limits.GATE_KEPT_MS, limit)
+        rows = await self._database.fetch(_SQL["sweep_found"], limit)
+        if not rows:
+            return 0
+        async with self._database.transaction() as connection:
+            rooms = {row[0]: limits.GATE_FREED_MAX if row[1] is None else row[1] for row in rows}
+            await connection.fetch(_SQL["gates"], list(rooms))
+            freed = await connection.fetch(_SQL["free_next"], list(rooms), list(rooms.values()))
+        self._notices.announce(*{f"ready/{row[0]}" for row in freed})
+        return len(freed)
+
+
+async def stand(connection: Connection, gates: Collection[Gate]) -> tuple[dict[GateId, Seen], int]:
+    """Lock gates, in order; answers what they let through and how they stand, and the time."""
+    named = sorted({gate.id: gate for gate in gates}.items())
+    rows = await connection.fetch(
+        _SQL["stand"],
+        [gate_id for gate_id, _ in named],
+        [gate.scope for _, gate in named],
+        [gate.tenant for _, gate in named],
+        [gate.name for _, gate in named],
+        [gate.as_of for _, gate in named],
+        [gate.most for _, gate in named],
+        [None if gate.rate is None else gate.rate.interval_us for _, gate in named],
+        [1 if gate.rate is None else gate.rate.burst for _, gate in named],
+    )
+    seen = {GateId(row[0]): _seen(row) for row in rows}
+    return seen, await _count(connection, seen)
+
+
+async def leave_gates(connection: Connection, run_ids: Collection[bytes]) -> set[str]:
+    """Runs that are not under way any more leave their places, and the first that wait for them become ready. Answers whom to wake.
+
+    Each statement has a snapshot of its own: whoever holds a run at a gate has it locked, so once the gates are locked here, the last
+    statement sees every run that was held there.
+    """
+    if not run_ids:
+        return set()
+    left = Counter(map(itemgetter(0), await connection.fetch(_SQL["leave"], list(run_ids))))
+    if not left:
+        return set()
+    gates = await connection.fetch(_SQL["gates"], list(left))
+    topics = {f"ready/{gate['name']}" for gate in gates if gate["scope"] == Scope.QUEUE}
+    rooms = {
+        gate["gate"]: left[gate["gate"]] for gate in gates if gate["most"] is not None and gate["refill_ms"] is None
+    }
+    if rooms:
+        freed = await connection.fetch(_SQL["free_next"], list(rooms), list(rooms.values()))
+        topics |= {f"ready/{row[0]}" for row in freed}
+    return topics
+
+
+async def _count(connection: Connection, seen: Mapping[GateId, Seen]) -> int:
+    rows = await connection.fetch(_SQL["count_places"], list(seen))
+    for row in rows:
+        seen[row["gate"]].taken = row["taken"]
+    now_ms: int = rows[0]["now_ms"]
+    return now_ms
+
+
+async def _charge(connection: Connection, charged: Sequence[Charge]) -> None:
+    if charged:
+        await connection.execute(
+            _SQL["charge"],
+            [charge.gate for charge in charged],
+            [charge.full_us for charge in charged],
+            [charge.refill_ms for charge in charged],
+        )
+
+
+async def _hold(connection: Connection, tokens: Mapping[RunId, int], refused: Mapping[RunId, Refusal]) -> None:
+    """Those that do not pass: held at their gates, or back in their queues."""
+    waiting = [(run_id, refusal) for run_id, refusal in sorted(refused.items()) if not refusal.stays_ready]
+    if waiting:
+        await connection.execute(
+            _SQL["hold_refused"],
+            [run_id for run_id, _ in waiting],
+            [tokens[run_id] for run_id, _ in waiting],
+            [refusal.gate for _, refusal in waiting],
+            [refusal.reason for _, refusal in waiting],
+        )
+    back = [run_id for run_id, refusal in sorted(refused.items()) if refusal.stays_ready]
+    if back:
+        await connection.execute(_RUNS["release"], back, [tokens[run_id] for run_id in back])
+
+
+async def _refill(connection: Connection, due: Sequence[Refill]) -> set[str]:
+    gates = [refill.gate for refill in due]
+    freed = await connection.fetch(_SQL["free_next"], gates, [refill.room for refill in due])
+    await connection.execute(_SQL["refill"], gates, [refill.next_ms for refill in due])
+    return {f"ready/{row[0]}" for row in freed}
+
+
+def _seen(row: Any) -> Seen:
+    """Before its places are counted."""
+    _, scope, most, interval_us, burst, full_us = row
+    return Seen(Scope(scope), most, interval_us, burst, full_us, 0)

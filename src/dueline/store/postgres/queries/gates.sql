@@ -1,0 +1,146 @@
+-- name: wishes
+-- First step of passing gates: claims that still hold. Runs are locked before gates, in the order of their ids, as everywhere.
+SELECT r.id
+FROM unnest($1::uuid[], $2::bigint[]) AS w (id, token)
+JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running'
+ORDER BY r.id
+FOR NO KEY UPDATE OF r;
+
+-- name: stand
+-- Second step: nobody else passes these gates until the commit. Locked in order. The latest word on what a gate lets through counts.
+INSERT INTO dueline.gates AS g (gate, scope, tenant, name, as_of, most, interval_us, burst, full_us, seen_ms)
+SELECT w.gate, w.scope, w.tenant, w.name, w.as_of, w.most, w.interval_us, w.burst, 0, dueline.now_ms()
+FROM unnest(
+    $1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::integer[], $7::bigint[], $8::integer[]
+) AS w (gate, scope, tenant, name, as_of, most, interval_us, burst)
+ORDER BY w.gate
+ON CONFLICT (gate) DO UPDATE SET
+    as_of = greatest(g.as_of, excluded.as_of),
+    most = CASE WHEN excluded.as_of >= g.as_of THEN excluded.most ELSE g.most END,
+    interval_us = CASE WHEN excluded.as_of >= g.as_of THEN excluded.interval_us ELSE g.interval_us END,
+    burst = CASE WHEN excluded.as_of >= g.as_of THEN excluded.burst ELSE g.burst END,
+    seen_ms = excluded.seen_ms
+RETURNING g.gate, g.scope, g.most, g.interval_us, g.burst, g.full_us;
+
+-- name: count_places
+-- Third step, in a statement of its own: what others wrote before the gates were locked is seen. And what time it is by now.
+SELECT g.gate, (SELECT count(*) FROM dueline.gate_places AS p WHERE p.gate = g.gate) AS taken, dueline.now_ms() AS now_ms
+FROM unnest($1::uuid[]) AS g (gate);
+
+-- name: take_places
+-- Runs that pass.
+INSERT INTO dueline.gate_places (gate, run_id)
+SELECT t.gate, t.run_id FROM unnest($1::uuid[], $2::uuid[]) AS t (gate, run_id)
+ON CONFLICT DO NOTHING;
+
+-- name: charge
+-- What passing took from the buckets, and when those who wait should be looked at.
+UPDATE dueline.gates AS g SET full_us = c.full_us, refill_ms = least(g.refill_ms, c.refill_ms)
+FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS c (gate, full_us, refill_ms)
+WHERE g.gate = c.gate;
+
+-- name: hold_refused
+-- move: hold
+-- Runs that do not pass, each with the gate that it waits for and why. The place of an exclusive job is kept.
+UPDATE dueline.runs AS r
+SET
+    state = 'held', reason = f.reason, waits_for = f.gate, token = r.token + 1, worker = NULL, claimed_ms = NULL,
+    attempt = r.attempt - 1
+FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]) AS f (id, token, gate, reason)
+WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
+RETURNING r.id;
+
+-- name: leave
+-- Runs that are not under way any more leave their places.
+DELETE FROM dueline.gate_places WHERE run_id = ANY($1::uuid[]) RETURNING gate;
+
+-- name: gates
+-- Then the gates are locked, in order: whoever was held there meanwhile is seen by the statement that follows.
+SELECT gate, scope, name, most, refill_ms FROM dueline.gates WHERE gate = ANY($1::uuid[]) ORDER BY gate FOR NO KEY UPDATE;
+
+-- name: free_next
+-- move: free
+-- The first of those who wait at each gate become ready, as many as may.
+WITH next AS MATERIALIZED (
+    SELECT n.id
+    FROM unnest($1::uuid[], $2::integer[]) AS f (gate, room)
+    CROSS JOIN LATERAL (
+        SELECT h.id
+        FROM dueline.runs AS h
+        WHERE h.waits_for = f.gate AND h.state = 'held'
+        ORDER BY h.rank, h.id
+        LIMIT f.room
+        FOR UPDATE SKIP LOCKED
+    ) AS n
+)
+UPDATE dueline.runs AS r
+SET state = 'ready', reason = NULL, waits_for = NULL, token = r.token + 1
+FROM next AS n
+WHERE r.id = n.id AND r.state = 'held'
+RETURNING r.queue;
+
+-- name: look
+-- One gate as it stands, for those who only want to know.
+SELECT
+    g.full_us, (SELECT count(*) FROM dueline.gate_places AS p WHERE p.gate = g.gate) AS taken, dueline.now_ms() AS now_ms
+FROM dueline.gates AS g
+WHERE g.gate = $1;
+
+-- name: refilled
+-- Gates where somebody waits for a token that is due. Others who do the same leave them alone.
+SELECT gate, scope, most, interval_us, burst, full_us
+FROM dueline.gates
+WHERE refill_ms <= dueline.now_ms()
+ORDER BY refill_ms
+LIMIT $1
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: refill
+-- When to look again, where somebody is left.
+UPDATE dueline.gates AS g
+SET
+    refill_ms = CASE WHEN EXISTS (
+        SELECT FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held'
+    ) THEN n.refill_ms END
+FROM unnest($1::uuid[], $2::bigint[]) AS n (gate, refill_ms)
+WHERE g.gate = n.gate;
+
+-- name: next_refill
+SELECT min(refill_ms) FROM dueline.gates WHERE refill_ms IS NOT NULL;
+
+-- name: sweep_places
+-- A place is worth what its run is: one whose run is not under way is nobody's.
+DELETE FROM dueline.gate_places AS p
+WHERE NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.run_id AND r.state = 'running');
+
+-- name: sweep_found
+-- Gates where somebody waits though there is room: the truth behind a release that was missed, or that went to one who cannot use it.
+SELECT g.gate, g.most - t.taken AS room
+FROM dueline.gates AS g
+CROSS JOIN LATERAL (SELECT count(*)::integer AS taken FROM dueline.gate_places AS p WHERE p.gate = g.gate) AS t
+WHERE
+    g.refill_ms IS NULL AND (g.most IS NULL OR g.most > t.taken)
+    AND EXISTS (SELECT FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held')
+LIMIT $1;
+
+-- name: forget
+-- Gates that nobody has come to for a while, and where nothing is to be remembered.
+DELETE FROM dueline.gates
+WHERE gate = ANY(ARRAY(
+    SELECT g.gate
+    FROM dueline.gates AS g
+    WHERE
+        g.seen_ms < dueline.now_ms() - $1 AND g.refill_ms IS NULL AND g.full_us < dueline.now_ms() * 1000
+        AND NOT EXISTS (SELECT FROM dueline.gate_places AS p WHERE p.gate = g.gate)
+        AND NOT EXISTS (SELECT FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held')
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+));
+
+-- name: count_in
+-- Runs under way when a limit is set have places from then on, as if they had passed. One of the three is given.
+INSERT INTO dueline.gate_places (gate, run_id)
+SELECT $1, r.id
+FROM dueline.runs AS r
+WHERE r.state = 'running' AND r.due_ms <= dueline.now_ms() AND (r.queue = $2 OR r.tenant = $3 OR r.job_id = $4)
+ON CONFLICT DO NOTHING;

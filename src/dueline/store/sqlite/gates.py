@@ -1,0 +1,138 @@
+"""Gates on SQLite: who may start, who waits, and who is next when somebody leaves. The writer is alone: whoever looks has locked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from dueline.domain import limits
+from dueline.domain.gates import Gate, GateId, Refusal, Scope, Seen, Wish, admit, charges, refills, unseen
+from dueline.domain.ids import RunId
+from dueline.store.sqlite.part import Part, pack, pack_ids, queries
+from dueline.store.sqlite.places import vacate
+from dueline.store.sqlite.session import Session
+
+_SQL = queries("gates")
+_RUNS = queries("runs")
+
+
+class GatePart(Part):
+    async def enter(self, wishes: Sequence[Wish], *, ahead_ms: int) -> dict[RunId, int]:
+        return await self._database.write(_enter, wishes, ahead_ms)
+
+    async def look_at(self, gate: Gate) -> tuple[Seen, int]:
+        return await self._database.read(_look_at, gate)
+
+    async def refill(self, *, ahead_ms: int, limit: int) -> int | None:
+        """Asked of a reader first: as a rule there is nothing to refill."""
+        if await self._database.read(_next_refill) is None:
+            return None
+        return await self._database.write(_refill, ahead_ms, limit)
+
+    async def sweep_gates(self, *, limit: int) -> int:
+        return await self._database.write(_sweep_gates, limit)
+
+
+def stand(session: Session, gates: Collection[Gate]) -> dict[GateId, Seen]:
+    """What gates let through, and how they stand."""
+    named = {gate.id: gate for gate in gates}
+    rows = [
+        (
+            gate_id.hex(),
+            gate.scope,
+            gate.tenant,
+            gate.name,
+            gate.as_of,
+            gate.most,
+            None if gate.rate is None else gate.rate.interval_us,
+            1 if gate.rate is None else gate.rate.burst,
+        )
+        for gate_id, gate in named.items()
+    ]
+    return _seen(session, session.rows(_SQL["stand"], pack(rows)))
+
+
+def leave_gates(session: Session, run_ids: Collection[bytes]) -> None:
+    """Runs that are not under way any more leave their places, and the first that wait for them become ready."""
+    left = Counter(map(itemgetter(0), session.rows(_SQL["leave"], pack_ids(run_ids)))) if run_ids else None
+    if not left:
+        return
+    for gate, scope, name, most, refill_ms in session.rows(_SQL["gates"], pack_ids(left)):
+        if scope == Scope.QUEUE:
+            session.wake(f"ready/{name}")
+        if most is not None and refill_ms is None:
+            _free_next(session, gate, left[gate])
+
+
+def _enter(session: Session, wishes: Sequence[Wish], ahead_ms: int) -> dict[RunId, int]:
+    tokens = {wish.run_id: wish.token for wish in wishes}
+    claims = pack([(run_id.hex(), token) for run_id, token in tokens.items()])
+    held = {row[0] for row in session.rows(_SQL["wishes"], claims)}
+    wishes = [wish for wish in wishes if wish.run_id in held]
+    seen = stand(session, {gate for wish in wishes for gate in wish.gates})
+    now_ms = session.now_ms
+    starts, refused = admit(wishes, seen, now_us=now_ms * 1000, until_us=(now_ms + ahead_ms) * 1000)
+    taken = [(gate.id.hex(), wish.run_id.hex()) for wish in wishes if wish.run_id in starts for gate in wish.gates]
+    session.rows(_SQL["take_places"], pack(taken))
+    charged = charges(seen, refused, now_ms=now_ms, ahead_ms=ahead_ms)
+    session.rows(_SQL["charge"], pack([(charge.gate.hex(), charge.full_us, charge.refill_ms) for charge in charged]))
+    _hold(session, tokens, refused)
+    if any(refusal.for_token for refusal in refused.values()):
+        session.wake("waiting")
+    return starts
+
+
+def _hold(session: Session, tokens: Mapping[RunId, int], refused: Mapping[RunId, Refusal]) -> None:
+    """Those that do not pass: held at their gates, or back in their queues."""
+    waiting = [
+        (run_id.hex(), tokens[run_id], refusal.gate.hex(), refusal.reason)
+        for run_id, refusal in refused.items()
+        if not refusal.stays_ready
+    ]
+    session.rows(_SQL["hold_refused"], pack(waiting))
+    back = [(run_id.hex(), tokens[run_id]) for run_id, refusal in refused.items() if refusal.stays_ready]
+    rows = session.rows(_RUNS["release"], pack(back))
+    vacate(session, [(run_id, job_id) for run_id, job_id, attempt, _ in rows if attempt == 0])
+
+
+def _look_at(session: Session, gate: Gate) -> tuple[Seen, int]:
+    seen = unseen(gate)
+    for seen.full_us, seen.taken in session.rows(_SQL["look"], gate.id):
+        break
+    return seen, session.now_ms
+
+
+def _next_refill(session: Session) -> int | None:
+    next_ms: int | None = session.value(_SQL["next_refill"])
+    return next_ms
+
+
+def _refill(session: Session, ahead_ms: int, limit: int) -> int | None:
+    due = refills(_seen(session, session.rows(_SQL["refilled"], limit)), now_ms=session.now_ms, ahead_ms=ahead_ms)
+    for refill in due:
+        _free_next(session, refill.gate, refill.room)
+    session.rows(_SQL["refill"], pack([(refill.gate.hex(), refill.next_ms) for refill in due]))
+    return _next_refill(session)
+
+
+def _sweep_gates(session: Session, limit: int) -> int:
+    session.rows(_SQL["sweep_places"])
+    session.rows(_SQL["forget"], limits.GATE_KEPT_MS, limit)
+    rows = session.rows(_SQL["sweep_found"], limit)
+    return sum(_free_next(session, gate, limits.GATE_FREED_MAX if room is None else room) for gate, room in rows)
+
+
+def _seen(session: Session, rows: list[Any]) -> dict[GateId, Seen]:
+    taken = dict(session.rows(_SQL["count_places"], pack_ids([row[0] for row in rows])))
+    seen = {}
+    for gate, scope, most, interval_us, burst, full_us in rows:
+        seen[gate] = Seen(Scope(scope), most, interval_us, burst, full_us, taken[gate])
+    return seen
+
+
+def _free_next(session: Session, gate: GateId, room: int) -> int:
+    freed = session.rows(_SQL["free_next"], gate, room)
+    session.wake(*{f"ready/{row[0]}" for row in freed})
+    return len(freed)
