@@ -10,6 +10,7 @@ from dueline.domain.states import TERMINAL, RunKind, RunState
 from dueline.store.protocol import Store
 from dueline.store.shapes import Claim, Promoted
 from tests.support.stores import (
+    QUEUE,
     START_MS,
     StoreClock,
     a_finish,
@@ -125,6 +126,7 @@ async def test_a_claim_tells_the_worker_all_about_its_run(store: Store, clock: S
         lost=0,
         exclusive=True,
         spec='{"a":1}',
+        queue=QUEUE,
     )
 
 

@@ -27,6 +27,7 @@ class FakeStore:
         return self._promoted
 
     async def refill(self, *, ahead_ms: int, limit: int) -> int | None:
+        assert (ahead_ms, limit) == (limits.AHEAD_MS, limits.PROMOTE_BATCH)
         return self._refill_ms
 
 

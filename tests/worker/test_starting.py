@@ -8,6 +8,7 @@ import pytest
 
 from dueline.domain import limits
 from dueline.domain.circuits import CircuitPolicy
+from dueline.domain.gates import Limit
 from dueline.domain.ids import RunId
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.run import OutcomeKind
@@ -44,6 +45,9 @@ class FakeStore:
 
     async def nodes(self) -> list[Node]:
         raise AssertionError("who makes HTTP calls has no need to know who else is there")
+
+    async def limits(self) -> list[Limit]:
+        return []
 
     async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
         self.postponed += postponed

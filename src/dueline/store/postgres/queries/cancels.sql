@@ -36,7 +36,7 @@ WITH ended AS (
     USING unnest($1::uuid[], $2::uuid[]) AS h (id, job_id)
     WHERE
         r.job_id = h.job_id AND r.id <> h.id
-        AND (r.id = ANY($3::uuid[]) OR (r.state = 'held' AND r.reason = 'overlap' AND r.id < h.id))
+        AND (r.id = ANY($3::uuid[]) OR (r.state = 'held' AND r.waits_for IS NULL AND r.reason = 'overlap' AND r.id < h.id))
     RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
 )
 INSERT INTO dueline.history (

@@ -19,7 +19,7 @@ SELECT
     NULL, NULL, now_ms(), NULL, r.attempt, r.lost, ?2, r.tags, r.parent_id, r.spec, r.attempts
 FROM jsonb_each(?1) AS b
 CROSS JOIN runs AS r INDEXED BY runs_held ON r.job_id = unhex(b.value ->> 1) AND r.id < unhex(b.value ->> 0)
-WHERE r.state = 'held' AND r.reason = 'overlap'
+WHERE r.state = 'held' AND r.waits_for IS NULL AND r.reason = 'overlap'
 ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;
 
