@@ -133,7 +133,7 @@ async def test_a_queue_is_told_as_it_stands(store: Store, clock: StoreClock) -> 
     await store.pause_queue("still", note="why")
     await clock.advance(1)
     assert await states(store) == [
-        a_state(ready=2, running=1, held=1, waiting=2, oldest_ms=START_MS - 7),
+        a_state(ready=2, running=1, held=1, reasons={"overlap": 1}, waiting=2, oldest_ms=START_MS - 7),
         a_state("slow", waiting=1),
         a_state("still", paused=True, note="why"),
     ]

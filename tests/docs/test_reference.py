@@ -54,6 +54,7 @@ from dueline.wire.runs import AdhocInput, AttemptView, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm, TlsForm
+from dueline.wire.whys import GateView, SharesView, TenantShareView, WhyView
 from dueline.wire.workers import WorkerView
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -68,6 +69,7 @@ FORMS = [
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
+    *(WhyView, GateView, SharesView, TenantShareView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),
     *(RegisterInput, OfferForm, RegisteredView, HeartbeatInput, HeartbeatView, CancelView, LeaseInput, LeaseView),
     *(LeasedView, ReportInput, ResultForm, ReleaseInput, GivenBackForm, ProgressInput, ProgressForm, AcceptedView),

@@ -19,6 +19,8 @@ from dueline.engine.fleet import Fleet
 from dueline.engine.membership import Membership
 from dueline.engine.node import Life, MakePart
 from dueline.engine.operations import Operations
+from dueline.engine.shares import Shares
+from dueline.engine.whys import Whys
 from dueline.runtime.clock import StoreTime
 from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
@@ -139,6 +141,8 @@ class Cluster:
         time = StoreTime(self.clock)
         self.operations = Operations(self.store, lambda: self._synchronised(time), self.chance)
         self.fleet = Fleet(self.store, lambda: self._synchronised(time))
+        self.whys = Whys(self.store, self.fleet, lambda: self._synchronised(time))
+        self.shares = Shares(self.store, lambda: self._synchronised(time))
 
     async def add(
         self,

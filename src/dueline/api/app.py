@@ -28,6 +28,7 @@ from dueline.api import (
     runs,
     schedules,
     secrets,
+    whys,
     workers,
 )
 from dueline.api.problems import Refused, problem_response
@@ -41,8 +42,10 @@ ROUTES: tuple[ApiRoute, ...] = (
     *schedules.ROUTES,
     *calendars.ROUTES,
     *runs.ROUTES,
+    *whys.RUN_ROUTES,
     *deadletters.ROUTES,
     *queues.ROUTES,
+    *whys.QUEUE_ROUTES,
     *workers.ROUTES,
     *desk.ROUTES,
     *jobtypes.ROUTES,

@@ -23,7 +23,7 @@ async def list_all(surface: Surface, _request: Request) -> Response:
 
 
 async def get(surface: Surface, request: Request) -> Response:
-    return json_answer(_view(await surface.fleet.queue(_name_of(request, noun="queue"))))
+    return json_answer(_view(await surface.fleet.queue(name_of(request, noun="queue"))))
 
 
 async def pause(surface: Surface, request: Request) -> Response:
@@ -35,10 +35,10 @@ async def pause(surface: Surface, request: Request) -> Response:
 
 
 async def resume(surface: Surface, request: Request) -> Response:
-    return json_answer(_view(await surface.fleet.resume_queue(_name_of(request, noun="paused queue"))))
+    return json_answer(_view(await surface.fleet.resume_queue(name_of(request, noun="paused queue"))))
 
 
-def _name_of(request: Request, *, noun: str) -> str:
+def name_of(request: Request, *, noun: str) -> str:
     """The queue in the path. What cannot be the name of one names none."""
     name: str = request.path_params["name"]
     problems = Problems()
@@ -58,6 +58,7 @@ def _view(load: QueueLoad) -> QueueView:
         running=state.running,
         held=state.held,
         waiting=state.waiting,
+        reasons=state.reasons,
         oldest_due_at=None if state.oldest_ms is None else format_instant(state.oldest_ms),
         oldest_age_s=None if age_ms is None else age_ms / 1000,
         rate=round(load.rate, 2),

@@ -23,8 +23,10 @@ from dueline.engine.jobtypes import JobTypes
 from dueline.engine.ledgers import Ledgers
 from dueline.engine.operations import Operations
 from dueline.engine.recoveries import Recoveries
+from dueline.engine.shares import Shares
 from dueline.engine.signing import SigningDesk
 from dueline.engine.tallies import Tallies
+from dueline.engine.whys import Whys
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock, StoreTime
 from dueline.store.protocol import Store
@@ -52,6 +54,8 @@ class Surface(Vitals, frozen=True, kw_only=True):
     calendars: CalendarDesk
     dead_letters: DeadLetters
     fleet: Fleet
+    whys: Whys
+    shares: Shares
     job_types: JobTypes
     signing: SigningDesk
     desk: Desk
@@ -69,7 +73,7 @@ def make_surface(
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX,
 ) -> Surface:
     """Everything that the API serves, on one store. `ready` returns when the process can serve, and raises a DuelineError when not."""
-    ledgers = Ledgers(store, time)
+    ledgers, fleet = Ledgers(store, time), Fleet(store, time)
     return Surface(
         operations=Operations(store, time, chance),
         insights=Insights(store, time),
@@ -80,7 +84,9 @@ def make_surface(
         forecasts=Forecasts(store, time),
         calendars=CalendarDesk(store),
         dead_letters=DeadLetters(store, time),
-        fleet=Fleet(store, time),
+        fleet=fleet,
+        whys=Whys(store, fleet, time),
+        shares=Shares(store, time),
         job_types=JobTypes(store),
         signing=SigningDesk(store, chance),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),

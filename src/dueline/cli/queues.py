@@ -47,6 +47,38 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
+def shares(name: Name, output: OutputOption = Output.TABLE) -> None:
+    """Show who shares a queue: entitled to what, got what in the last minute, and delayed by whom.
+
+    \b
+    Example:
+      dueline queue shares mail
+    """
+    with connect() as client:
+        found = client.queue_shares(name)
+    if output is Output.JSON:
+        print_json(found)
+        return
+    print_table(
+        ["TENANT", "WEIGHT", "READY", "OLDEST", "RATE", "USED", "ENTITLED", "DELAYED BY"],
+        [
+            (
+                share["tenant"],
+                f"{share['weight']:g}",
+                share["ready"],
+                None if share["oldest_age_s"] is None else f"{share['oldest_age_s']:.1f} s",
+                f"{share['rate']:.1f}/s",
+                None if share["used_share"] is None else f"{share['used_share']:.0%}",
+                f"{share['entitled_share']:.0%}",
+                ", ".join(f"{tenant} {part:.0%}" for tenant, part in share["delayed_by"].items()) or None,
+            )
+            for share in found["items"]
+        ],
+        uncut=["TENANT"],
+    )
+
+
+@app.command()
 def get(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Show a queue with what there is to serve it.
 

@@ -83,6 +83,18 @@ def get(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
+def why(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
+    """Tell what a run waits for, at which place it stands, and when it may go on.
+
+    \b
+    Example:
+      dueline run why run_01h455vb4pex5vsknk084sn02q
+    """
+    with connect() as client:
+        show(client.run_why(run_id), output)
+
+
+@app.command()
 def cancel(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
     """End a run. One that is under way stays running until its worker has ended it; its effect may have happened.
 

@@ -211,6 +211,11 @@ GATE_KEPT_MS = 60_000
 GATE_FREED_MAX = 500
 """How many are let in at once where there is no limit any more: as many as are claimed at once."""
 
+WHY_COUNTED_MAX = 10_000
+"""Runs that are counted to tell somebody the place of one: some milliseconds. Past these it is "at least"."""
+SHARES_SHOWN_MAX = 1_000
+"""Tenants of one queue that are shown with their shares."""
+
 # Loops.
 POLL_S = 0.5
 """The truth behind lost wake-ups: nothing due waits longer than this to be noticed."""

@@ -16,6 +16,7 @@ from dueline.domain import limits
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.lanes import HTTP, TASK, is_task, serves
+from dueline.domain.rates import Taken
 from dueline.domain.retry import GONE
 from dueline.domain.run import OutcomeKind, no_such_task
 from dueline.domain.states import HeldReason
@@ -97,6 +98,8 @@ class Desk:
         self._waiting: set[asyncio.Event] = set()
         self._owed: set[Claim] = set()
         """What was claimed for workers that were not told of it."""
+        self._taken: dict[BootId, Taken] = {}
+        """What was handed to each worker from here, by whose it was."""
         self._turn = 0
         self._closed = False
         self._listens = False
@@ -120,7 +123,9 @@ class Desk:
 
     async def beat(self, boot_id: BootId, *, busy: int, rates: Mapping[str, float]) -> DeskBeat:
         """Renew a worker's lease; answers what it should know. Raises LeaseLost."""
-        beat = await self._store.beat(boot_id, lease_s=limits.LEASE_S, busy=busy, rates=rates)
+        taken = self._taken.get(boot_id)
+        told = rates if taken is None else {**taken.read(now_s=self._clock.monotonic_s()), **rates}
+        beat = await self._store.beat(boot_id, lease_s=limits.LEASE_S, busy=busy, rates=told)
         await self._give_back_owed()
         return DeskBeat(beat.now_ms, beat.drain_asked, await self._store.cancels_of(boot_id))
 
@@ -252,9 +257,11 @@ class Desk:
             hint.set()
 
     async def _node(self, boot_id: BootId) -> Node:
-        for node in await self._nodes.take():
-            if node.boot_id == boot_id:
-                return node
+        nodes = {node.boot_id: node for node in await self._nodes.take()}
+        if not self._taken.keys() <= nodes.keys():
+            self._taken = {known: taken for known, taken in self._taken.items() if known in nodes}
+        if boot_id in nodes:
+            return nodes[boot_id]
         raise LeaseLost(f"worker {boot_id} is not registered, or was declared dead: register again")
 
     async def _lanes_for(self, node: Node) -> list[tuple[str, str]]:
@@ -284,11 +291,18 @@ class Desk:
                     break
             if not await left():
                 in_hand.clear()
+                self._note_taken(node.boot_id, leased)
                 return leased
         finally:
             self._owed |= in_hand
         await self._give_back_owed()
         return []
+
+    def _note_taken(self, boot_id: BootId, leased: list[Leased]) -> None:
+        now_s = self._clock.monotonic_s()
+        for queue in {one.queue for one in leased}:
+            tenants = [one.claim.tenant for one in leased if one.queue == queue]
+            self._taken.setdefault(boot_id, Taken()).add(queue, tenants, now_s=now_s)
 
     async def _lease_all(self, node: Node, claims: list[Claim], queue: str) -> list[Leased]:
         if not claims:

@@ -136,6 +136,10 @@ class Client:
     def run(self, run_id: str) -> Json:
         return self._json("GET", _path("runs", run_id))
 
+    def run_why(self, run_id: str) -> Json:
+        """What a run waits for, at which place it stands, and when it may go on."""
+        return self._json("GET", _path("runs", run_id, "why"))
+
     def runs(self, **filters: Any) -> Json:
         """One page. The filters `from` and `to` are given as `**{"from": …}`."""
         return self._json("GET", "/v1/runs", query=filters)
@@ -183,6 +187,10 @@ class Client:
     def queue(self, name: str) -> Json:
         """One queue; an empty one if nobody has named it yet."""
         return self._json("GET", _path("queues", name))
+
+    def queue_shares(self, name: str) -> Json:
+        """Who shares a queue: entitled to what, got what, and delayed by whom."""
+        return self._json("GET", _path("queues", name, "shares"))
 
     def pause_queue(self, name: str, *, note: str | None = None) -> Json:
         return self._json("POST", _path("queues", name, "pause"), {"note": note})

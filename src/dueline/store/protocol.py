@@ -54,6 +54,7 @@ from dueline.store.shapes import (
     VersionInForce,
 )
 from dueline.store.sharing import GateStore, TenantStore
+from dueline.store.standings import Standing, Waiting
 
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
@@ -300,6 +301,12 @@ class ReadStore(Protocol):
 
     async def run(self, tenant: str, run_id: RunId) -> Run | None:
         """A run, live or finished."""
+
+    async def standing(self, tenant: str, run_id: RunId, *, counted: int) -> Standing | None:
+        """Where a live run stands. Those before it are counted up to a number."""
+
+    async def waiting_in(self, queue: str, *, limit: int) -> list[Waiting]:
+        """Whose runs are ready in a queue, those who have most first. It looks at all of them: it is for people."""
 
     async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
         """Runs, live and finished, latest scheduled first, below a run id."""

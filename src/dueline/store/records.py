@@ -9,7 +9,7 @@ import msgspec
 
 from dueline.domain.calendars import Calendar
 from dueline.domain.changes import LiveRun
-from dueline.domain.gates import Limit, Rate, Scope
+from dueline.domain.gates import Limit, Rate, Scope, Seen
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Definition, Job
 from dueline.domain.ledger import SkipReason, Unfired, Verdict
@@ -20,9 +20,13 @@ from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
 from dueline.store.fleet import JobType, Node, Role
 from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob, Tenant
+from dueline.store.standings import AtGate
 
 TAG_SEPARATOR = "\x1f"
 """Tags travel in one text; control characters are refused in tags."""
+
+SHOWN = 10
+"""How many of the runs that have the places of a gate are named to somebody who waits for one."""
 
 _encoder = msgspec.json.Encoder()
 _definition = msgspec.json.Decoder(Definition)
@@ -225,3 +229,12 @@ def quota_limits(rows: Sequence[Any]) -> list[Limit]:
     """What the quotas of tenants say about runs that would start."""
     found = (_quotas.decode(quotas).limit(tenant, updated_ms=updated_ms) for tenant, quotas, updated_ms in rows)
     return [limit for limit in found if limit is not None]
+
+
+def to_at_gate(row: Any, under_way: Sequence[Any]) -> AtGate | None:
+    """A gate with how many wait there before a run; None where there is no gate."""
+    if row is None:
+        return None
+    name, scope, most, interval_us, burst, full_us, taken, before = row
+    seen = Seen(Scope(scope), most, interval_us, burst, full_us, taken)
+    return AtGate(name, seen, before, tuple(RunId(one[0]) for one in under_way))

@@ -196,6 +196,8 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
     oldest_ms: int | None
     paused: bool
     note: str | None
+    reasons: dict[str, int] = {}
+    """Why runs of it are held or put off, and how many."""
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
 from dueline.domain.lanes import is_task
-from dueline.domain.rates import Rates
+from dueline.domain.rates import Taken
 from dueline.domain.retry import GONE
 from dueline.domain.run import OutcomeKind
 from dueline.engine.definitions import Definitions
@@ -101,13 +101,13 @@ class Worker:
         self._preparer = Preparer(definitions)
         self._gatekeeper = Gatekeeper(store, clock)
         self._elsewhere = Elsewhere(store, clock, chance)
-        self._rates = Rates()
+        self._taken = Taken()
         self._starting: set[RunId] = set()
         self._hints = Hints(store, clock, options)
         self._full: set[str] = set()
         """Lanes that had no room left for what may be waiting."""
         membership.busy = lambda: len(self._flights)
-        membership.rates = lambda: self._rates.read(now_s=clock.monotonic_s())
+        membership.rates = lambda: self._taken.read(now_s=clock.monotonic_s())
         self._unsure = False
         self._gone = GoneTargets(store)
         self._saves = Saves(store.save, monotonic=clock.monotonic_s)
@@ -254,7 +254,8 @@ class Worker:
                 self._holding.add([claim for claim in claimed.claims if claim.due_ms > now_ms], tasks=is_task(lane))
                 self._hold_loop.wakeup.wake()
             if claimed.claims:
-                self._rates.add(queue, len(claimed.claims), now_s=self._clock.monotonic_s())
+                tenants = [claim.tenant for claim in claimed.claims]
+                self._taken.add(queue, tenants, now_s=self._clock.monotonic_s())
             await self._start(due)
             await settle_overlaps(self._store, self._definitions, claimed.blocked)
         except StoreUnavailable:

@@ -105,6 +105,16 @@ class Database:
         async with unavailable_when_broken(), self._acquire() as connection, connection.transaction():
             yield connection
 
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Connection]:
+        """For several reads that see one moment."""
+        async with (
+            unavailable_when_broken(),
+            self._acquire() as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            yield connection
+
     async def on_own(self, name: str, ask: Callable[[Connection], Awaitable[T]], *, timeout_s: float) -> T:
         """Ask on a connection that nobody else uses, made anew when it broke: it never waits for the pool."""
         async with self._own_locks.setdefault(name, asyncio.Lock()), unavailable_when_broken():

@@ -14,7 +14,11 @@ class QueuePart(Part):
         return [(row[0], row[1]) for row in await self._database.fetch(_RUNS["queues"])]
 
     async def queue_states(self) -> list[QueueState]:
-        return [QueueState(**row) for row in await self._database.fetch(_SQL["states"])]
+        reasons: dict[str, dict[str, int]] = {}
+        for queue, reason, count in await self._database.fetch(_SQL["reasons"]):
+            reasons.setdefault(queue, {})[reason] = count
+        rows = await self._database.fetch(_SQL["states"])
+        return [QueueState(**row, reasons=reasons.get(row["queue"], {})) for row in rows]
 
     async def pause_queue(self, queue: str, *, note: str | None) -> None:
         await self._database.fetch(_SQL["pause"], queue, note)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dueline.domain.ids import RunId, first_id_at
 from dueline.domain.run import Run
 from dueline.store.postgres.part import Part, queries
-from dueline.store.records import to_run
+from dueline.store.records import SHOWN, to_at_gate, to_run
 from dueline.store.shapes import RunFilter
+from dueline.store.standings import Standing, Waiting
 
 _SQL = queries("reads")
 _FIRST_ID = bytes(16)
@@ -21,6 +22,23 @@ class ReadPart(Part):
     async def run(self, tenant: str, run_id: RunId) -> Run | None:
         rows = await self._database.fetch(_SQL["run"], tenant, run_id)
         return to_run(rows[0], tuple(rows[0][8])) if rows else None
+
+    async def standing(self, tenant: str, run_id: RunId, *, counted: int) -> Standing | None:
+        async with self._database.snapshot() as connection:
+            row = await connection.fetchrow(_SQL["standing"], tenant, run_id)
+            if row is None:
+                return None
+            queue, lane, rank, gate, other, now_ms = row
+            before = await connection.fetch(_SQL["before"], queue, lane, rank, run_id, counted)
+            found, under_way = None, []
+            if gate is not None:
+                found = await connection.fetchrow(_SQL["gate"], gate, rank, run_id, counted)
+                under_way = await connection.fetch(_SQL["under_way"], gate, SHOWN)
+            at_gate = to_at_gate(found, under_way)
+        return Standing(lane, {one[0]: one[1] for one in before}, at_gate, other, now_ms)
+
+    async def waiting_in(self, queue: str, *, limit: int) -> list[Waiting]:
+        return [Waiting(*row) for row in await self._database.fetch(_SQL["waiting_in"], queue, limit)]
 
     async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
         low = _FIRST_ID if match.from_ms is None else first_id_at(match.from_ms)

@@ -23,7 +23,10 @@ class QueuePart(Part):
 
 
 def _queue_states(session: Session) -> list[QueueState]:
-    return [_to_queue_state(row) for row in session.rows(_SQL["states"])]
+    reasons: dict[str, dict[str, int]] = {}
+    for queue, reason, count in session.rows(_SQL["reasons"]):
+        reasons.setdefault(queue, {})[reason] = count
+    return [_to_queue_state(row, reasons.get(row[0], {})) for row in session.rows(_SQL["states"])]
 
 
 def _pause_queue(session: Session, queue: str, note: str | None) -> None:
@@ -37,7 +40,7 @@ def _resume_queue(session: Session, queue: str) -> bool:
     return True
 
 
-def _to_queue_state(row: Any) -> QueueState:
+def _to_queue_state(row: Any, reasons: dict[str, int]) -> QueueState:
     return QueueState(
         queue=row[0],
         ready=row[1],
@@ -47,4 +50,5 @@ def _to_queue_state(row: Any) -> QueueState:
         oldest_ms=row[5],
         paused=bool(row[6]),
         note=row[7],
+        reasons=reasons,
     )

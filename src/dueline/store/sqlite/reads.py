@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dueline.domain.ids import RunId, first_id_at
 from dueline.domain.run import Run
-from dueline.store.records import to_run
+from dueline.store.records import SHOWN, to_at_gate, to_run
 from dueline.store.shapes import RunFilter
 from dueline.store.sqlite.part import Part, queries, tag_pattern, unwrap_tags
 from dueline.store.sqlite.session import Session
+from dueline.store.standings import Standing, Waiting
 
 _SQL = queries("reads")
 _FIRST_ID = bytes(16)
@@ -21,6 +22,12 @@ class ReadPart(Part):
     async def run(self, tenant: str, run_id: RunId) -> Run | None:
         return await self._database.read(_run, tenant, run_id)
 
+    async def standing(self, tenant: str, run_id: RunId, *, counted: int) -> Standing | None:
+        return await self._database.read(_standing, tenant, run_id, counted)
+
+    async def waiting_in(self, queue: str, *, limit: int) -> list[Waiting]:
+        return await self._database.read(_waiting_in, queue, limit)
+
     async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
         return await self._database.page(_runs_page, match, before, limit)
 
@@ -33,6 +40,19 @@ def _now_ms(session: Session) -> int:
 def _run(session: Session, tenant: str, run_id: RunId) -> Run | None:
     rows = session.rows(_SQL["run"], tenant, run_id)
     return to_run(rows[0], unwrap_tags(rows[0][8])) if rows else None
+
+
+def _standing(session: Session, tenant: str, run_id: RunId, counted: int) -> Standing | None:
+    for queue, lane, rank, gate, other, now_ms in session.rows(_SQL["standing"], tenant, run_id):
+        before = dict(session.rows(_SQL["before"], queue, lane, rank, run_id, counted))
+        found = session.rows(_SQL["gate"], gate, rank, run_id, counted)
+        at_gate = to_at_gate(found[0] if found else None, session.rows(_SQL["under_way"], gate, SHOWN))
+        return Standing(lane, before, at_gate, other, now_ms)
+    return None
+
+
+def _waiting_in(session: Session, queue: str, limit: int) -> list[Waiting]:
+    return [Waiting(*row) for row in session.rows(_SQL["waiting_in"], queue, limit)]
 
 
 def _runs_page(session: Session, match: RunFilter, before: RunId | None, limit: int) -> list[Run]:

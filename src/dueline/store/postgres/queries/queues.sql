@@ -17,6 +17,10 @@ FROM (
 FULL JOIN dueline.queue_pauses AS p ON p.queue = c.queue
 ORDER BY coalesce(c.queue, p.queue) COLLATE "C";
 
+-- name: reasons
+-- Why runs are held or put off, and how many.
+SELECT queue, reason, count(*) FROM dueline.runs WHERE state IN ('held', 'scheduled') AND reason IS NOT NULL GROUP BY queue, reason;
+
 -- name: pause
 -- Asked again, it changes the note; the queue is paused since the first time.
 INSERT INTO dueline.queue_pauses (queue, note, since_ms)

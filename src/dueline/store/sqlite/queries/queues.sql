@@ -13,6 +13,10 @@ LEFT JOIN queue_pauses AS p ON p.queue = l.queue
 GROUP BY l.queue
 ORDER BY l.queue;
 
+-- name: reasons
+-- Why runs are held or put off, and how many.
+SELECT queue, reason, count(*) FROM runs WHERE state IN ('held', 'scheduled') AND reason IS NOT NULL GROUP BY queue, reason;
+
 -- name: pause
 -- A queue that is paused already gets another note.
 INSERT INTO queue_pauses (queue, note, since_ms) VALUES (?1, ?2, now_ms())

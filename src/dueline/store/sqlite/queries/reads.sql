@@ -68,3 +68,53 @@ SELECT * FROM (
 )
 ORDER BY id DESC
 LIMIT ?7;
+
+-- name: standing
+-- A live run that waits, and the run of its job that is in its way.
+SELECT
+    r.queue, r.lane, r.rank, r.waits_for,
+    (SELECT p.run_id FROM places AS p WHERE p.job_id = r.job_id AND p.run_id <> r.id AND r.exclusive) AS other,
+    now_ms() AS now_ms
+FROM runs AS r
+WHERE r.id = ?2 AND r.tenant = ?1;
+
+-- name: before
+-- Whose ready runs come before one in its line, as far as they are counted.
+SELECT b.tenant, count(*)
+FROM (
+    SELECT tenant
+    FROM runs
+    WHERE state = 'ready' AND queue = ?1 AND lane = ?2 AND (rank, id) < (?3, ?4)
+    ORDER BY rank, id
+    LIMIT ?5
+) AS b
+GROUP BY b.tenant
+ORDER BY count(*) DESC, b.tenant;
+
+-- name: gate
+-- The gate where a run waits, as it stands.
+SELECT
+    g.name, g.scope, g.most, g.interval_us, g.burst, g.full_us,
+    (SELECT count(*) FROM gate_places AS p WHERE p.gate = g.gate) AS taken,
+    (
+        SELECT count(*)
+        FROM (
+            SELECT 1 FROM runs AS h WHERE h.waits_for = g.gate AND h.state = 'held' AND (h.rank, h.id) < (?2, ?3) LIMIT ?4
+        ) AS b
+    ) AS before
+FROM gates AS g
+WHERE g.gate = ?1;
+
+-- name: under_way
+-- Some of those that have the places of a gate.
+SELECT run_id FROM gate_places WHERE gate = ?1 ORDER BY run_id LIMIT ?2;
+
+-- name: waiting_in
+-- Whose runs are ready in a queue. It looks at all of them: it is for people, and not for a loop.
+SELECT w.tenant, w.ready, w.oldest_ms, coalesce(t.weight, 1.0)
+FROM (
+    SELECT tenant, count(*) AS ready, min(due_ms) AS oldest_ms FROM runs WHERE queue = ?1 AND state = 'ready' GROUP BY tenant
+) AS w
+LEFT JOIN tenants AS t ON t.tenant = w.tenant
+ORDER BY w.ready DESC, w.tenant
+LIMIT ?2;
