@@ -100,10 +100,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_seen(run: Run, *, now_ms: int) -> Run:
-    """The run as people see it: until its time has come it is scheduled, even in a worker's hands."""
-    if run.state in (RunState.READY, RunState.RUNNING) and run.due_ms > now_ms:
-        return msgspec.structs.replace(run, state=RunState.SCHEDULED)
-    return run
+    """The run as people see it."""
+    state = seen_state(run.state, due_ms=run.due_ms, now_ms=now_ms)
+    return run if state is run.state else msgspec.structs.replace(run, state=state)
+
+
+def seen_state(state: RunState, *, due_ms: int, now_ms: int) -> RunState:
+    """The state of a run as people see it: until its time has come it is scheduled, even in a worker's hands."""
+    if state in (RunState.READY, RunState.RUNNING) and due_ms > now_ms:
+        return RunState.SCHEDULED
+    return state
 
 
 class NewRun(msgspec.Struct, frozen=True, kw_only=True):

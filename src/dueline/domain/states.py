@@ -63,7 +63,7 @@ class EndReason(StrEnum):
     JOB_DELETED = "job_deleted"
     REQUESTED = "requested"
     SUPERSEDED = "superseded"
-    """A later run of the job took its place."""
+    """A later run of the job, or of its dedupe key, took its place."""
     RECOVERY = "recovery"
     """Given up when an outage was recovered from."""
     POISON = "poison"
@@ -106,11 +106,15 @@ RUN_MOVES: dict[str, tuple[frozenset[RunState], frozenset[RunState]]] = {
     "expire": (CANCELLABLE, frozenset({RunState.EXPIRED})),
     "postpone": (frozenset({RunState.RUNNING}), frozenset({RunState.SCHEDULED})),
     "repace": (frozenset({RunState.READY, RunState.SCHEDULED}), frozenset({RunState.SCHEDULED})),
+    "reschedule": (
+        frozenset({RunState.SCHEDULED, RunState.READY, RunState.HELD, RunState.RUNNING}),
+        frozenset({RunState.SCHEDULED, RunState.HELD}),
+    ),
     "unplan": (frozenset({RunState.SCHEDULED, RunState.READY, RunState.HELD, RunState.RUNNING}), frozenset()),
 }
 """Move → (states it leaves, states it reaches). No source: the move creates the run; no destination: the run was only a plan and
 goes without a trace, because its due time had not come. A run that is claimed and not started counts as `running`, so `hold`,
-`skip`, `cancel` and `unplan` may take it."""
+`skip`, `cancel`, `reschedule` and `unplan` may take it."""
 
 JOB_MOVES: dict[str, tuple[frozenset[JobState], frozenset[JobState]]] = {
     "create": (frozenset(), frozenset({JobState.ACTIVE})),
