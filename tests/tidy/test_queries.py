@@ -30,6 +30,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "cancels.lock_runs",
             "cancels.sweep_found",
             "plans.lock_awaiting",
+            "uniques.lock",
+            "uniques.lock_runs",
             # SQLite ends them by the statement with which a change of a job does.
             "cancels.cancel_runs",
             # SQLite has no partitions.
@@ -48,6 +50,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "runs.confirm_place",
             "runs.end",
             "runs.reclaim_dead",
+            "uniques.aged",
+            "uniques.put_off",
             # What is null as a rule costs PostgreSQL nothing.
             "runs.set_apart",
             # Whoever takes the file has outlived the others.

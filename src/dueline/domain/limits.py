@@ -132,7 +132,8 @@ EXPIRES_AFTER_MS_MAX = 30 * 86_400_000
 DEDUPE_WINDOW_MS_MAX = 30 * 86_400_000
 """How long an ended run may keep its dedupe key: as long as anything may wait here. Every key costs a row meanwhile."""
 KEY_SWEEP_MS = 60_000
-"""How long after its run is due a dedupe key is first looked at, whether it is free: most runs have ended by then."""
+"""How long after its run is written and due a dedupe key is first looked at, whether it is free: most runs have ended by then, and every
+statement that began before the run was there."""
 LABELS_MAX = 16
 RETRY_AFTER_MS_MAX = 3_600_000
 """The longest wait a target may impose by Retry-After."""

@@ -44,7 +44,8 @@ class Reaper:
         freed = await self._store.free_held(limit=limits.RECLAIM_BATCH)
         let_in = await self._store.sweep_gates(limit=limits.RECLAIM_BATCH)
         forgotten = await self._store.forget_flows(limit=limits.RECLAIM_BATCH)
-        most = max(len(strays), ended, expired, freed, let_in, forgotten)
+        looked = await self._store.forget_keys(limit=limits.RECLAIM_BATCH)
+        most = max(len(strays), ended, expired, freed, let_in, forgotten, looked)
         return 0.0 if most >= limits.RECLAIM_BATCH else limits.SWEEP_S
 
     async def _reclaim(self, strays: Sequence[Stray]) -> None:

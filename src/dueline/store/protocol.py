@@ -55,6 +55,7 @@ from dueline.store.shapes import (
 )
 from dueline.store.sharing import GateStore, TenantStore
 from dueline.store.standings import Standing, Waiting
+from dueline.store.uniques import UniqueStore
 
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
@@ -132,7 +133,7 @@ class PlanStore(Protocol):
     async def overdue_count(self, *, tenant: str | None, before_ms: int) -> int: ...
 
 
-class RunStore(Protocol):
+class RunStore(UniqueStore, Protocol):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
         """Write runs that somebody asked for; answers those that are new. One not due within the look-ahead waits as `scheduled`.
 

@@ -27,6 +27,7 @@ from dueline.store.postgres.schema import SchemaPart
 from dueline.store.postgres.secrets import SecretPart
 from dueline.store.postgres.strays import StrayPart
 from dueline.store.postgres.tenants import TenantPart
+from dueline.store.postgres.uniques import UniquePart
 from dueline.store.protocol import WakeUp
 
 
@@ -36,6 +37,7 @@ class PostgresStore(
     ChangePart,
     PlanPart,
     RunPart,
+    UniquePart,
     FlowPart,
     GatePart,
     LimitPart,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dueline.domain.ids import BootId, JobId, RunId
@@ -73,6 +73,11 @@ def _end_or_ask(session: Session, runs: set[tuple[RunId, JobId, int]], reason: s
     if waiting:
         session.rows(_JOBS["cancel_runs"], pack([(run_id.hex(), reason) for run_id, _ in waiting]))
         _end(session, waiting)
+
+
+def end_unstarted(session: Session, run_ids: Iterable[RunId], reason: str) -> None:
+    """End runs that nobody executes, inside whatever transaction the caller is in."""
+    _end(session, session.rows(_JOBS["cancel_runs"], pack([(run_id.hex(), reason) for run_id in run_ids])))
 
 
 def _cancels_of(session: Session, worker: BootId) -> list[CancelAsked]:

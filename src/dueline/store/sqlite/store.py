@@ -30,6 +30,7 @@ from dueline.store.sqlite.schema import SchemaPart, inspect, settle
 from dueline.store.sqlite.secrets import SecretPart
 from dueline.store.sqlite.strays import StrayPart
 from dueline.store.sqlite.tenants import TenantPart
+from dueline.store.sqlite.uniques import UniquePart
 
 
 class SqliteStore(
@@ -38,6 +39,7 @@ class SqliteStore(
     ChangePart,
     PlanPart,
     RunPart,
+    UniquePart,
     FlowPart,
     GatePart,
     LimitPart,
