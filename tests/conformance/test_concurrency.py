@@ -1,12 +1,9 @@
 """Several processes on one PostgreSQL: whoever comes second finds what the first one did, and nothing else."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator
+from typing import Any
 
-import asyncpg
 import msgspec
 import pytest
 
@@ -21,6 +18,7 @@ from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.queries import load_queries
 from dueline.store.shapes import Blocked, Claim, Confirmed
+from tests.conformance.cluster import Cluster, a_cluster
 from tests.conformance.ear import listening
 from tests.support.postgres import PostgresServer
 from tests.support.stores import (
@@ -38,62 +36,19 @@ from tests.support.stores import (
     create,
     enqueue,
     fire_one,
-    postgres_under_test,
     register,
     take_all,
     the_job,
     the_run,
 )
 
-T = TypeVar("T")
 LATER_MS = START_MS + 60_000
-WAITERS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Two processes, and a third hand that can stop the world in the middle of a transaction."""
-
-    first: Store
-    second: Store
-    hand: "asyncpg.Connection[asyncpg.Record]"
-
-    @asynccontextmanager
-    async def stopped(self, noun: str, name: str, *args: Any) -> AsyncIterator[None]:
-        """Run a statement of the store, and keep its transaction open until the block ends."""
-        async with self.hand.transaction():
-            await self.hand.fetch(load_queries("postgres", noun)[name], *args)
-            yield
-
-    async def blocked(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start something, and return when it waits for a lock."""
-        before = await self._waiters()
-        task = asyncio.create_task(work)
-        async with asyncio.timeout(10):
-            while await self._waiters() == before:
-                assert not task.done(), "it did not wait"
-                await asyncio.sleep(0)
-        return task
-
-    async def _waiters(self) -> int:
-        """A transaction goes on seeing the connections that there were at its first look, unless it forgets them."""
-        await self.hand.execute("SELECT pg_stat_clear_snapshot()")
-        waiters: int = await self.hand.fetchval(WAITERS)
-        return waiters
 
 
 @pytest.fixture
 async def cluster(emptied_dsn: str) -> AsyncIterator[Cluster]:
-    async with postgres_under_test(emptied_dsn) as under_test:
-        second = PostgresStore(emptied_dsn)
-        await second.open()
-        hand = await asyncpg.connect(emptied_dsn)
-        await hand.set_type_codec("uuid", schema="pg_catalog", encoder=bytes, decoder=bytes, format="binary")
-        try:
-            yield Cluster(under_test.store, second, hand)
-        finally:
-            await hand.close()
-            await second.close()
+    async with a_cluster(emptied_dsn) as cluster:
+        yield cluster
 
 
 async def runs_of(cluster: Cluster) -> int:
