@@ -8,6 +8,7 @@ from tests.plans.guards import ASKED, QUEUES, At, RunsAt, guard
 WAITING = range(1_000_001, 1_000_001 + ASKED)
 WORTH = [clock_of(0, priority=priority) for priority in PRIORITIES]
 TENANTS = [f"tenant-{number}" for number in range(ASKED)]
+DEFAULTS, KEYS = ["default"] * ASKED, [f"key-{number}" for number in range(1, ASKED + 1)]
 PLAIN_FLOWS = [["queue-7"] * ASKED, [""] * ASKED, TENANTS, ["5f"] * ASKED, [""] * ASKED]
 
 DISPATCH_GUARDS = [
@@ -77,5 +78,46 @@ DISPATCH_GUARDS = [
         by="flows_finish",
         rows_max=4 * ASKED,
         buffers_max=20 * ASKED,
+    ),
+    # By their order a half of them is live, and the other over.
+    guard(
+        "keys, locked",
+        "uniques.lock",
+        [DEFAULTS, KEYS, RunsAt(WAITING), [0] * ASKED, [At(0)] * ASKED, 0],
+        by="",
+        rows_max=ASKED,
+        buffers_max=60 * ASKED,
+    ),
+    guard(
+        "runs that have keys",
+        "uniques.found",
+        [DEFAULTS, KEYS],
+        by="uniques_pkey runs_pkey",
+        rows_max=4 * ASKED,
+        buffers_max=40 * ASKED,
+    ),
+    guard(
+        "keys pass to others",
+        "uniques.take",
+        [DEFAULTS, KEYS, RunsAt(WAITING), [0] * ASKED, [At(0)] * ASKED, 0],
+        by="uniques_pkey",
+        rows_max=2 * ASKED,
+        buffers_max=60 * ASKED,
+    ),
+    guard(
+        "reschedule",
+        "uniques.reschedule",
+        [RunsAt(WAITING), [At(60_000)] * ASKED],
+        by="runs_pkey",
+        rows_max=3 * ASKED,
+        buffers_max=60 * ASKED,
+    ),
+    guard(
+        "forget keys",
+        "uniques.forget",
+        [ASKED, 60_000],
+        by="uniques_sweep uniques_pkey runs_pkey",
+        rows_max=8 * ASKED,
+        buffers_max=60 * ASKED,
     ),
 ]

@@ -9,7 +9,7 @@ import asyncpg
 
 from dueline.store.queries import load_queries
 
-LARGE_TABLES = ("jobs", "plans", "runs", "history", "ledger", "calendar", "run", "dead", "flows")
+LARGE_TABLES = ("jobs", "plans", "runs", "history", "ledger", "calendar", "run", "dead", "flows", "uniques")
 """By the first word of their names."""
 ROWS_SEEN = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck", "Rows Removed by Join Filter")
 

@@ -111,6 +111,13 @@ SELECT
     'queue-0', CASE WHEN n % 3 = 1 THEN 'poison' ELSE 'exhausted' END, at_ms
 FROM public.seeded, generate_series(1, 150000) AS n;
 
+-- Keys of runs that are ready, and of as many that are over; a thousand are due to be looked at.
+INSERT INTO dueline.uniques (tenant, key, run_id, taken_ms, until_ms, sweep_ms)
+SELECT
+    'default', 'key-' || n, public.id_at(at_ms - CASE WHEN n % 2 = 0 THEN 1100000 - n ELSE 2000000 + n * 1000 END, n), at_ms, at_ms,
+    at_ms + CASE WHEN n <= 1000 THEN -1 ELSE 3600000 END
+FROM public.seeded, generate_series(1, 150000) AS n;
+
 INSERT INTO dueline.nodes (boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining)
 SELECT 'w1', 'worker', 'here', 1, '1', 0, at_ms, at_ms + 3600000, false FROM public.seeded;
 

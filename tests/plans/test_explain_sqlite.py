@@ -26,6 +26,7 @@ NOUNS = (
     "runs",
     "secrets",
     "tenants",
+    "uniques",
 )
 # It counts every live run: for people, and not for a loop.
 COUNTING = "queues.states"
@@ -74,6 +75,10 @@ HOT = {
     "calendars.spoil": "SEARCH calendar_uses USING PRIMARY KEY (tenant=? AND name=?)",
     "reads.runs_page": "SEARCH history USING PRIMARY KEY (id>? AND id<?)",
     "reads.runs_page_of_job": "SEARCH history USING INDEX history_job (job_id=? AND id>? AND id<?)",
+    "uniques.found": "SEARCH u USING PRIMARY KEY (tenant=? AND key=?)",
+    "uniques.reschedule": "SEARCH runs USING PRIMARY KEY (id=?)",
+    "uniques.aged": "SEARCH u USING INDEX uniques_sweep (sweep_ms<?)",
+    "uniques.forget": "SEARCH uniques USING PRIMARY KEY (tenant=? AND key=?)",
 }
 # Ordered by their index: a sort would have to see everything first.
 UNSORTED = (
@@ -88,13 +93,14 @@ UNSORTED = (
     "recovery.overdue",
     "ledger.unfired",
     "calendars.page",
+    "uniques.aged",
 )
 
 LARGE_TABLE = re.compile(
-    r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history|ledger|calendar_uses|dead_letters|flows)\b(?:\s+AS\s+(\w+))?"
+    r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:jobs|job_versions|plans|runs|history|ledger|calendar_uses|dead_letters|flows|uniques)\b(?:\s+AS\s+(\w+))?"
 )
 LARGE_TABLE_NAMES = frozenset(
-    {"jobs", "job_versions", "plans", "runs", "history", "ledger", "calendar_uses", "dead_letters", "flows"}
+    {"jobs", "job_versions", "plans", "runs", "history", "ledger", "calendar_uses", "dead_letters", "flows", "uniques"}
 )
 PARAMETER = re.compile(r"\?(\d+)")
 
