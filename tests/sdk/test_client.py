@@ -44,6 +44,16 @@ def test_a_run_is_cancelled(client: Client) -> None:
         client.cancel_run(run["id"])
 
 
+def test_a_dedupe_key_is_answered_by_the_run_that_has_it(client: Client) -> None:
+    job = client.create_job({"target": TARGET})
+    first = client.create_run({"target": TARGET, "dedupe_key": "k"})
+    assert client.run_job(job["id"], dedupe_key="k", on_conflict="ignore")["id"] == first["id"]
+    with pytest.raises(errors.Conflict, match=first["id"]):
+        client.run_job(job["id"], dedupe_key="k")
+    ignoring = {"target": TARGET, "dedupe_key": "k", "on_conflict": "ignore"}
+    assert client.create_runs([ignoring, {"target": TARGET}])[0] == first["id"]
+
+
 def test_dead_letters(client: Client, own_api: ServedApi) -> None:
     first, second, third = (a_dead_letter(own_api) for _ in range(3))
     assert [letter["id"] for letter in client.dead_letters(limit=1)["items"]] == [third]

@@ -171,6 +171,12 @@ def test_enqueue_asks_for_a_run(app: App, server: Server) -> None:
     assert server.connections_total == 1, "the connection is kept"
 
 
+def test_a_dedupe_key_goes_along(app: App, server: Server) -> None:
+    dedupe = {"dedupe_key": "k", "dedupe_states": ["ready"], "on_conflict": "ignore"}
+    app.task(name="send")(send).using(**dedupe, dedupe_window=timedelta(hours=1)).enqueue("monday")
+    assert {**dedupe, "dedupe_window": "PT1H"}.items() <= server.asked[-1][1].items()
+
+
 def test_a_delay_counts_from_each_asking(app: App, server: Server) -> None:
     order = app.task(name="send")(send).later("10m").using(queue="slow")
     for _ in range(2):

@@ -19,10 +19,12 @@ from dueline.api.requests import (
     tenant_of,
 )
 from dueline.api.routes import ApiRoute, Surface
+from dueline.api.uniques import standing_answer
 from dueline.domain.ids import JobId, id_ms
 from dueline.domain.job import Definition, Job
 from dueline.domain.states import JobState, RunKind
 from dueline.store.shapes import JobFilter
+from dueline.wire.dedupe import to_dedupe
 from dueline.wire.jobs import JobInput, JobPatch, JobView, PauseInput, RunNowInput, job_view, patched, to_definition
 from dueline.wire.labels import check_note
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
@@ -134,8 +136,17 @@ async def resume(surface: Surface, request: Request) -> Response:
 async def run_now(surface: Surface, request: Request) -> Response:
     asked = await optional_body(request, RunNowInput)
     tenant, job_id = tenant_of(request), job_id_of(request)
+    problems = Problems()
+    dedupe = to_dedupe(asked, problems)
+    problems.raise_any()
     job = await surface.insights.job(tenant, job_id)
-    run_id = await surface.operations.run_job(tenant, job_id, force=asked.force)
+    if dedupe is None:
+        run_id = await surface.operations.run_job(tenant, job_id, force=asked.force)
+    else:
+        answer = await surface.operations.run_job_unique(tenant, job_id, dedupe, force=asked.force)
+        if not answer.written:
+            return await standing_answer(surface, tenant, answer)
+        run_id = answer.run_id
     definition = job.definition
     return new_run_answer(
         run_id,

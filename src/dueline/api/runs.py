@@ -12,7 +12,9 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer, new_run_answer
 from dueline.api.requests import Query, raw_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
+from dueline.api.uniques import standing_answer
 from dueline.domain import limits
+from dueline.domain.errors import Conflict
 from dueline.domain.ids import RunId, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.states import RunKind, RunState
@@ -85,7 +87,13 @@ async def _create_one(surface: Surface, request: Request, raw: bytes) -> Respons
     asked = read_body(raw, AdhocInput, problems)
     spec = to_spec(asked, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
     problems.raise_any()
-    (run_id,) = await surface.operations.enqueue(tenant, [_adhoc(spec)])
+    if spec.dedupe is None:
+        (run_id,) = await surface.operations.enqueue(tenant, [_adhoc(spec)])
+    else:
+        (answer,) = await surface.operations.enqueue_unique(tenant, [_adhoc(spec)], [spec.dedupe])
+        if not answer.written:
+            return await standing_answer(surface, tenant, answer)
+        run_id = answer.run_id
     return new_run_answer(
         run_id,
         job=None,
@@ -105,17 +113,29 @@ async def _create_many(surface: Surface, request: Request, raw: bytes) -> Respon
     if not 1 <= len(asked) <= limits.RUNS_PER_CALL_MAX and not problems.touch("runs"):
         problems.add("runs", f"must be 1 to {limits.RUNS_PER_CALL_MAX} runs, and are {len(asked)}")
         problems.raise_any()
-    adhoc = []
+    specs = []
     for index, one in enumerate(asked):
         if problems.full:
             break
         inside = problems.within(f"runs[{index}].")
-        adhoc.append(_adhoc(to_spec(one, inside, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)))
+        specs.append(to_spec(one, inside, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max))
         if index % RUNS_PER_TURN == RUNS_PER_TURN - 1:
             await asyncio.sleep(0)
     problems.raise_any()
-    run_ids = await surface.operations.enqueue(tenant_of(request), adhoc)
+    run_ids = await _enqueue(surface, tenant_of(request), specs)
     return json_answer(BulkView([RunRef(run_text(run_id)) for run_id in run_ids]), status=201)
+
+
+async def _enqueue(surface: Surface, tenant: str, specs: list[AdhocSpec]) -> list[RunId]:
+    """Write many runs; each is answered by the one that stands for it."""
+    adhoc = [_adhoc(spec) for spec in specs]
+    if all(spec.dedupe is None for spec in specs):
+        return await surface.operations.enqueue(tenant, adhoc)
+    answers = await surface.operations.enqueue_unique(tenant, adhoc, [spec.dedupe for spec in specs])
+    for index, answer in enumerate(answers):
+        if answer.refused:
+            raise Conflict(f"runs[{index}]: {answer.refusal}")
+    return [answer.run_id for answer in answers]
 
 
 def _is_bulk(raw: bytes) -> bool:

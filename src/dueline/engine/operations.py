@@ -14,6 +14,7 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.single_changes import OccurrenceChange, change_occurrence
 from dueline.domain.states import EndReason, JobState, RunKind
+from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun
 from dueline.engine.calendars import named_calendars
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
@@ -115,13 +116,24 @@ class Operations:
 
     async def run_job(self, tenant: str, job_id: JobId, *, force: bool) -> RunId:
         """Run a job now, also while it is paused; its schedule does not move. Overlap is respected unless forced."""
+        run = await self._manual_run(tenant, job_id, force=force)
+        await self._store.enqueue([run])
+        return run.id
+
+    async def run_job_unique(self, tenant: str, job_id: JobId, dedupe: Dedupe, *, force: bool) -> UniqueAnswer:
+        """The same, unless another run has the key and is in the way."""
+        run = await self._manual_run(tenant, job_id, force=force)
+        (answer,) = await self._store.enqueue_unique([UniqueRun(run, dedupe)], atomic=True)
+        return answer
+
+    async def _manual_run(self, tenant: str, job_id: JobId, *, force: bool) -> NewRun:
         job = await self._store.job(tenant, job_id)
         if job is None:
             raise NotFound("job", job_text(job_id))
         if job.state is JobState.CANCELLED:
             raise Conflict("a cancelled job cannot be run")
         now_ms, definition = self.now_ms(), job.definition
-        run = NewRun(
+        return NewRun(
             id=new_run_id(now_ms, self._chance.entropy()),
             job_id=job.id,
             version=job.version,
@@ -140,8 +152,6 @@ class Operations:
             expires_ms=definition.execution.expires_ms(now_ms),
             fairness_key=definition.fairness_key,
         )
-        await self._store.enqueue([run])
-        return run.id
 
     async def cancel_run(self, tenant: str, run_id: RunId) -> CancelAnswer:
         """End a run. One that is under way is asked to end; its effect may have happened, and its record says so."""
@@ -155,6 +165,18 @@ class Operations:
 
     async def enqueue(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[RunId]:
         """Write runs straight to the ready queue, all or none."""
+        runs = self._adhoc_runs(tenant, adhoc)
+        await self._store.enqueue(runs)
+        return [run.id for run in runs]
+
+    async def enqueue_unique(
+        self, tenant: str, adhoc: Sequence[AdhocRun], dedupes: Sequence[Dedupe | None]
+    ) -> list[UniqueAnswer]:
+        """Write runs, each with the key that it asks for, if it does; answers in their order. Where one is refused, none is written."""
+        runs = zip(self._adhoc_runs(tenant, adhoc), dedupes, strict=True)
+        return await self._store.enqueue_unique([UniqueRun(run, dedupe) for run, dedupe in runs], atomic=True)
+
+    def _adhoc_runs(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[NewRun]:
         now_ms = self.now_ms()
         runs = []
         for asked in adhoc:
@@ -180,5 +202,4 @@ class Operations:
                     fairness_key=asked.fairness_key,
                 )
             )
-        await self._store.enqueue(runs)
-        return [run.id for run in runs]
+        return runs

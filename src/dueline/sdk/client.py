@@ -87,8 +87,9 @@ class Client:
     def resume_job(self, job_id: str) -> Json:
         return self._json("POST", _path("jobs", job_id, "resume"))
 
-    def run_job(self, job_id: str, *, force: bool = False) -> Json:
-        return self._json("POST", _path("jobs", job_id, "run"), {"force": force})
+    def run_job(self, job_id: str, *, force: bool = False, **dedupe: Any) -> Json:
+        """Run a job now; answers the run, or with a `dedupe_key` the one that stands for it (`dedupe_window`, `on_conflict` …)."""
+        return self._json("POST", _path("jobs", job_id, "run"), {"force": force, **dedupe})
 
     def occurrences(self, job_id: str, **filters: Any) -> Json:
         """One page of what became of a job's due instants and of what comes. `from` and `to` are given as `**{"from": …}`."""
@@ -127,6 +128,7 @@ class Client:
         self._send("DELETE", _path("calendars", name))
 
     def create_run(self, run: Mapping[str, Any]) -> Json:
+        """Write a run; with a `dedupe_key` the answer may be another that stands for it."""
         return self._json("POST", "/v1/runs", run)
 
     def create_runs(self, runs: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -39,7 +39,7 @@ class Order:
         return Order(self._task, self._fields | {"due_at": instant_text(moment)})
 
     def using(self, **fields: Any) -> Order:
-        """With other fields of runs: `queue`, `priority`, `tags`, `retry`, `timeout` …"""
+        """With other fields of runs: `queue`, `priority`, `tags`, `retry`, `timeout`, `dedupe_key` …"""
         plain = {name: _plain(value) for name, value in fields.items()}
         return Order(self._task, self._fields | plain, delay_ms=self._delay_ms)
 

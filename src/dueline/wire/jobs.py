@@ -14,6 +14,7 @@ from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Delivery, Execution, Job
 from dueline.domain.overlap import Overlap
 from dueline.domain.states import JobState
+from dueline.wire.dedupe import DedupeInput
 from dueline.wire.labels import (
     check_fairness_key,
     check_labels,
@@ -124,7 +125,7 @@ class PauseInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     note: str | None = None
 
 
-class RunNowInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunNowInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`force` runs it beside another run of the job, whatever its overlap policy says."""
 
     force: bool = False

@@ -94,11 +94,11 @@ def check_note(note: str | None, problems: Problems) -> None:
         problems.add("note", "must not hold control characters other than tabs and line ends")
 
 
-def check_key(key: str, problems: Problems) -> None:
+def check_key(key: str, problems: Problems, *, field: str = "key") -> None:
     if not 1 <= len(key) <= limits.KEY_LETTERS_MAX:
-        problems.add("key", f"must have 1 to {limits.KEY_LETTERS_MAX} letters")
+        problems.add(field, f"must have 1 to {limits.KEY_LETTERS_MAX} letters")
     elif CONTROL.search(key):
-        problems.add("key", "must not hold control characters")
+        problems.add(field, "must not hold control characters")
 
 
 def check_count(count: int, field: str, problems: Problems, *, least: int, most: int) -> None:

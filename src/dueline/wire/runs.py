@@ -11,6 +11,8 @@ from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Delivery, Execution
 from dueline.domain.run import Attempt, OutcomeKind, Run
 from dueline.domain.states import RunKind, RunState
+from dueline.domain.uniqueness import Dedupe
+from dueline.wire.dedupe import DedupeInput, to_dedupe
 from dueline.wire.jobs import TIMEOUT_DEFAULT, to_execution
 from dueline.wire.labels import check_fairness_key, check_priority, check_queue, check_region, check_tags, read_instant
 from dueline.wire.policies import DEFAULT_RETRY, RetryForm
@@ -18,7 +20,7 @@ from dueline.wire.problems import Problems
 from dueline.wire.targets import TargetForm
 
 
-class AdhocInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A run without a job. Without `due_at` it is due at once."""
 
     target: TargetForm | UnsetType
@@ -52,6 +54,7 @@ class AdhocSpec(msgspec.Struct, frozen=True, kw_only=True):
     region: str
     tags: tuple[str, ...]
     due_ms: int | None
+    dedupe: Dedupe | None
 
 
 class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +142,7 @@ def to_spec(
         region=asked.region,
         tags=tuple(asked.tags),
         due_ms=due_ms,
+        dedupe=to_dedupe(asked, problems),
     )
 
 
