@@ -47,3 +47,22 @@ def test_a_run_is_cancelled_once(cli: Command) -> None:
 def test_what_is_not_there(cli: Command) -> None:
     ended = cli("run", "get", "run_01h455vb4pex5vsknk084sn02q")
     assert (ended.code, ended.err) == (3, "Error: no run run_01h455vb4pex5vsknk084sn02q\n")
+
+
+def test_a_run_with_a_dedupe_key_is_made_once(cli: Command) -> None:
+    ask = ("run", "create", "--url", URL, "--dedupe-key", "once", "-o", "json")
+    first = cli(*ask).json["id"]
+    again = cli(*ask)
+    assert (again.code, again.err) == (4, f"Error: the dedupe key is taken by {first}\n")
+    window = ("--dedupe-window", "1h", "--dedupe-state", "ready", "--dedupe-state", "succeeded")
+    assert cli(*ask, *window, "--on-conflict", "ignore").json["id"] == first
+    assert cli(*ask, "--dedupe-state", "running").json["id"] != first
+
+
+def test_a_run_of_a_job_with_a_dedupe_key_is_made_once(cli: Command) -> None:
+    job = cli("job", "create", "--url", URL, "--overlap", "allow", "-o", "json").json["id"]
+    ask = ("job", "run", job, "--dedupe-key", "job once", "-o", "json")
+    first = cli(*ask).json["id"]
+    assert cli(*ask).code == 4
+    assert cli(*ask, "--dedupe-window", "1h", "--on-conflict", "ignore").json["id"] == first
+    assert cli(*ask, "--on-conflict", "replace").json["id"] != first

@@ -79,6 +79,10 @@ _RUN: dict[str, Any] = {
     "at": options.At,
     "in_": options.In,
     **_EXECUTION,
+    "dedupe_key": options.DedupeKey,
+    "dedupe_window": options.DedupeWindow,
+    "dedupe_state": options.DedupeStates,
+    "on_conflict": options.OnConflict,
 }
 _KINDS = ("text", "at", "cron", "calendar", "every", "after", "repeat", "rrule")
 SCHEDULE_MEMBERS = (
@@ -164,7 +168,11 @@ def _job(**said: Any) -> dict[str, Any]:
 
 
 def _run(**said: Any) -> dict[str, Any]:
-    return {**options.given(due_at=options.instant_of(said["at"], said["in_"])), **_execution(said)}
+    return {
+        **options.given(due_at=options.instant_of(said["at"], said["in_"])),
+        **_execution(said),
+        **options.dedupe_of(said["dedupe_key"], said["dedupe_window"], said["dedupe_state"], said["on_conflict"]),
+    }
 
 
 def _execution(said: dict[str, Any]) -> dict[str, Any]:

@@ -158,16 +158,22 @@ def resume(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
 def run(
     job_id: JobId,
     force: Annotated[bool, typer.Option("--force", help="Also beside another run of the job.")] = False,
+    dedupe_key: options.DedupeKey = None,
+    dedupe_window: options.DedupeWindow = None,
+    dedupe_state: options.DedupeStates = None,
+    on_conflict: options.OnConflict = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run a job now, also while it is paused; its schedule does not move.
 
     \b
-    Example:
+    Examples:
       dueline job run job_01h455vb4pex5vsknk084sn02q
+      dueline job run job_01h455vb4pex5vsknk084sn02q --dedupe-key today --dedupe-window 1d --on-conflict ignore
     """
     with connect() as client:
-        show(client.run_job(job_id, force=force), output)
+        dedupe = options.dedupe_of(dedupe_key, dedupe_window, dedupe_state, on_conflict)
+        show(client.run_job(job_id, force=force, **dedupe), output)
 
 
 @app.command()

@@ -41,6 +41,16 @@ Priority = Annotated[int | None, typer.Option("--priority", help="0 to 9; 9 is t
 FairnessKey = Annotated[
     str | None, typer.Option("--fairness-key", help="Runs of different keys take turns within their tenant.")
 ]
+DedupeKey = Annotated[str | None, typer.Option("--dedupe-key", help="One live run of a key at a time.")]
+DedupeWindow = Annotated[
+    str | None, typer.Option("--dedupe-window", help="Only runs of the last while count, also those that succeeded.")
+]
+DedupeStates = Annotated[
+    list[str] | None, typer.Option("--dedupe-state", help="A state in which another run is in the way; repeat it.")
+]
+OnConflict = Annotated[
+    str | None, typer.Option("--on-conflict", help="If one is: reject, ignore, replace or reschedule it.")
+]
 Region = Annotated[str | None, typer.Option("--region", help="The region to run in.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; repeat it.")]
 RetryAttempts = Annotated[int | None, typer.Option("--retry-attempts", help="Attempts in all. Default: 5.")]
@@ -187,6 +197,10 @@ def instant_of(at: str | None, in_: str | None) -> str | None:
     if at is not None:
         raise typer.BadParameter("give --at or --in, not both", param_hint="--in")
     return format_instant(SystemClock().wall_ms() + parse_duration(in_, field="--in"))
+
+
+def dedupe_of(key: str | None, window: str | None, states: list[str] | None, on_conflict: str | None) -> dict[str, Any]:
+    return given(dedupe_key=key, dedupe_window=window, dedupe_states=states or None, on_conflict=on_conflict)
 
 
 def schedule_of(text: str | None, **members: Any) -> dict[str, Any]:
