@@ -163,6 +163,13 @@ def test_runs_of_a_batch_find_those_before_them() -> None:
     assert (settled.ended, settled.due_ms) == ([first.id, second.id], {third.id: fourth.due_ms})
     assert settled.taken == {(third.tenant, "k"): asked[3]}
     assert settled.refused
+    assert settled.changes
+
+
+@pytest.mark.parametrize("on_conflict", OnConflict)
+def test_who_is_rejected_or_ignored_changes_nothing(on_conflict: OnConflict) -> None:
+    one = UniqueRun(a_run(), asking(on_conflict))
+    assert settle([one], {(one.run.tenant, "k"): HOLDER}, now_ms=NOW_MS).changes is (on_conflict in MOVES)
 
 
 def test_a_rescheduled_run_is_where_it_was_moved_to() -> None:

@@ -132,6 +132,11 @@ class Settlement(msgspec.Struct, frozen=True):
     def refused(self) -> bool:
         return any(answer.refused for answer in self.answers)
 
+    @property
+    def changes(self) -> bool:
+        """Whether anything is to be written: what ends makes room for something."""
+        return bool(self.written or self.due_ms)
+
 
 def make_dedupe(
     key: str, *, window_ms: int | None, states: Collection[RunState] | None, on_conflict: OnConflict | None

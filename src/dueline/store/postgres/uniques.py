@@ -19,8 +19,8 @@ _RUNS = queries("runs")
 _CANCELS = queries("cancels")
 
 
-class _Refused(Exception):
-    """Ends the transaction, so that nothing of it is written."""
+class _Unwritten(Exception):
+    """Ends the transaction, which leaves nothing and waits for no disk."""
 
     def __init__(self, answers: list[UniqueAnswer]) -> None:
         self.answers = answers
@@ -32,11 +32,11 @@ class UniquePart(Part):
             async with self._database.transaction() as connection:
                 hand = await _Hand.lock(connection, runs)
                 settled = settle(runs, hand.holders, now_ms=hand.now_ms)
-                if atomic and settled.refused:
-                    raise _Refused(settled.answers)
+                if not settled.changes or (atomic and settled.refused):
+                    raise _Unwritten(settled.answers)
                 topics = await hand.write(settled, self._ranks)
-        except _Refused as refused:
-            return refused.answers
+        except _Unwritten as unwritten:
+            return unwritten.answers
         self._notices.announce(*topics)
         return settled.answers
 
