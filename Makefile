@@ -8,6 +8,8 @@ PYTHON ?= python3
 PORT ?=
 DB ?=
 ARGS ?=
+ONLY ?=
+QUICK ?=
 
 # uv from the machine if it has one, otherwise our own pinned copy.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -47,6 +49,10 @@ years: .venv/.ready-dev ## Walk through two years of time in twelve zones
 .PHONY: faults
 faults: .venv/.ready-dev ## Kill, stop, drain and flood real processes
 	.venv/bin/pytest -m "long or not long" tests/faults $(ARGS)
+
+.PHONY: bench
+bench: .venv/.ready-dev ## Measure: make bench ONLY=dispatch_limits_pg QUICK=1
+	@ONLY='$(ONLY)' QUICK='$(QUICK)' .venv/bin/python -m bench
 
 .PHONY: check
 check: .venv/.ready-dev ## Check format, lint, types and the rules of the house
