@@ -41,7 +41,8 @@ class Rate(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def interval_us(self) -> int:
-        return max(self.period_ms * _US // self.count, 1)
+        """Rounded up: never more than were asked for."""
+        return -(-self.period_ms * _US // self.count)
 
 
 class Gate(msgspec.Struct, frozen=True):

@@ -29,8 +29,9 @@ def fill_key(text: str, *, payload: Any, of: str, names: Mapping[str, str]) -> s
 def key_problems(text: str, *, payload: Any, of: str, has_job: bool) -> Iterator[str]:
     """Why a text is no key for runs with this payload."""
     names = dict.fromkeys(_NAMES if has_job else ("tenant",), "")
-    if not text:
-        yield "must not be empty"
+    if not 1 <= len(text) <= limits.KEY_LETTERS_MAX:
+        yield f"must have 1 to {limits.KEY_LETTERS_MAX} letters"
+        return
     for place in _PLACE.finditer(text):
         found = _look_up(place[1], payload, of, names)
         where = f"{{{{{place[1][:64]}}}}} at letter {place.start() + 1}"
