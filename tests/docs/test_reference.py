@@ -45,6 +45,7 @@ from dueline.wire.desk import (
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
 from dueline.wire.jobs import JobInput, JobView
 from dueline.wire.jobtypes import JobTypeView
+from dueline.wire.limits import ConcurrencyForm, LimitInput, LimitView, StartRateForm
 from dueline.wire.occurrences import MoveInput, OccurrenceView
 from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewView
@@ -70,6 +71,7 @@ FORMS = [
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
     *(WhyView, GateView, SharesView, TenantShareView),
+    *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),
     *(RegisterInput, OfferForm, RegisteredView, HeartbeatInput, HeartbeatView, CancelView, LeaseInput, LeaseView),
     *(LeasedView, ReportInput, ResultForm, ReleaseInput, GivenBackForm, ProgressInput, ProgressForm, AcceptedView),

@@ -83,6 +83,16 @@ def test_queues(client: Client) -> None:
     assert client.resume_queue("q")["paused"] is False
 
 
+def test_limits(client: Client) -> None:
+    queue = client.put_limit("queue", "mail", {"rate": {"limit": 5, "burst": 1}})
+    host = client.put_limit("host", "[::1]:8443", {"concurrency": 2})
+    assert (client.limit("queue", "mail"), client.limit("host", "[::1]:8443")) == (queue, host)
+    assert (client.limits(limit=1)["items"], list(client.all_limits(limit=1))) == ([host], [host, queue])
+    client.delete_limit("host", "[::1]:8443")
+    with pytest.raises(errors.NotFound):
+        client.limit("host", "[::1]:8443")
+
+
 def test_workers(client: Client, own_api: ServedApi) -> None:
     own_api.on_store(lambda store: register(store, "w9"))
     assert [worker["id"] for worker in client.workers()] == ["w9"]

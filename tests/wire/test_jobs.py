@@ -59,6 +59,7 @@ def job_of(definition: Definition) -> Job:
         {"schedule": {"cron": "0 9 * * *", "dst_gap": "run_after", "dst_overlap": "first"}},
         {"schedule": {"every": "PT1H30M0.25S"}},
         {"retry": {"base": "0s", "backoff": "fixed"}, "misfire": {"policy": "skip"}, "timeout": "250ms"},
+        {"concurrency": 5, "rate": {"limit": 3, "per": "90s", "key": "{{job.name}}"}},
     ],
 )
 def test_a_view_can_be_written_again(asked: Any) -> None:
@@ -102,7 +103,13 @@ def test_a_payload_is_kept_as_it_is_or_refused(body: Any) -> None:
 
 @given(value=JSON)
 def test_no_json_breaks_the_reader(value: Any) -> None:
-    for asked in (value, {"target": value}, {"target": {"url": value}}, {"schedule": value, "tags": value}):
+    target = {"url": "http://x/", "body": value}
+    for asked in (
+        *(value, {"target": value}, {"target": {"url": value}}, {"schedule": value, "tags": value}),
+        {"target": target, "concurrency": value, "rate": value},
+        {"target": target, "concurrency": {"limit": 1, "key": value}, "rate": {"limit": value, "per": value}},
+        {"target": target, "concurrency": {"limit": 1, "key": "{{body.a}}{{body.0}}"}},
+    ):
         refused_fields(asked)
 
 

@@ -28,6 +28,7 @@ from dueline.wire.deadletters import (
     to_match,
 )
 from dueline.wire.labels import check_key
+from dueline.wire.limits import check_keys
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 from dueline.wire.runs import RunView, run_view
@@ -124,7 +125,10 @@ def _edit(form: TargetForm, payload_bytes_max: int) -> EditExecution:
         has_job = run.job_id is not None
         target = to_target(form, problems, payload_bytes_max=payload_bytes_max, has_job=has_job)
         problems.raise_any()
-        return msgspec.structs.replace(execution, target=target)
+        edited = msgspec.structs.replace(execution, target=target)
+        check_keys(edited, problems.within("executed."), has_job=has_job)
+        problems.raise_any()
+        return edited
 
     return edit
 

@@ -21,6 +21,7 @@ from dueline.engine.forecasts import Forecasts
 from dueline.engine.insights import Insights
 from dueline.engine.jobtypes import JobTypes
 from dueline.engine.ledgers import Ledgers
+from dueline.engine.limiting import LimitDesk
 from dueline.engine.operations import Operations
 from dueline.engine.recoveries import Recoveries
 from dueline.engine.shares import Shares
@@ -56,6 +57,7 @@ class Surface(Vitals, frozen=True, kw_only=True):
     fleet: Fleet
     whys: Whys
     shares: Shares
+    limiting: LimitDesk
     job_types: JobTypes
     signing: SigningDesk
     desk: Desk
@@ -87,6 +89,7 @@ def make_surface(
         fleet=fleet,
         whys=Whys(store, fleet, time),
         shares=Shares(store, time),
+        limiting=LimitDesk(store),
         job_types=JobTypes(store),
         signing=SigningDesk(store, chance),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),

@@ -209,6 +209,15 @@ AHEAD_MS = 1_000
 PUT_OFF_MS_MIN = AHEAD_MS + 100
 """What a worker puts off for less would be claimed again at once, and held in a slot."""
 
+# What may be under way, and what may start.
+CONCURRENCY_MAX = 10_000
+"""Runs under way at once that a limit may allow. Each has a place there, which is a row; who means more of them means no limit."""
+RATE_LIMIT_MAX = 1_000_000
+"""Starts in a time, and starts at once, that a rate may allow: more than one database dispatches in any time that is worth counting."""
+RATE_PER_MS_MIN = 100
+"""The shortest time of a rate. Starts are told apart by the millisecond."""
+RATE_PER_MS_MAX = 24 * 3_600_000
+"""The longest: how full a bucket is must be remembered for as long."""
 LIMITS_FRESH_S = 4.0
 """How old a worker's knowledge of the limits of queues, hosts and tenants may be: what is set is everywhere within five seconds."""
 GATE_KEPT_MS = 60_000

@@ -200,6 +200,24 @@ class Client:
     def resume_queue(self, name: str) -> Json:
         return self._json("POST", _path("queues", name, "resume"))
 
+    def limits(self, **filters: Any) -> Json:
+        """One page of what is set for hosts and queues, by name."""
+        return self._json("GET", "/v1/limits", query=filters)
+
+    def all_limits(self, **filters: Any) -> Iterator[Json]:
+        return self._all("/v1/limits", filters)
+
+    def limit(self, scope: str, name: str) -> Json:
+        """What is set for a `queue` or a `host`, and how many runs have a place there."""
+        return self._json("GET", _path("limits", scope, quote(name, safe="")))
+
+    def put_limit(self, scope: str, name: str, limit: Mapping[str, Any]) -> Json:
+        """Set it, as `concurrency`, `rate` or both. Workers keep to it within five seconds."""
+        return self._json("PUT", _path("limits", scope, quote(name, safe="")), limit)
+
+    def delete_limit(self, scope: str, name: str) -> None:
+        self._send("DELETE", _path("limits", scope, quote(name, safe="")))
+
     def workers(self) -> list[Json]:
         """All processes that fire schedules or execute runs, those that started first first."""
         workers: list[Json] = self._json("GET", "/v1/workers")["items"]

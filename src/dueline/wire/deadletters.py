@@ -13,6 +13,7 @@ from dueline.domain.job import Delivery, Execution
 from dueline.domain.redriving import RedriveVersion
 from dueline.domain.run import Run
 from dueline.wire.labels import CONTROL, check_key, check_near, check_queue, check_rate, read_instant
+from dueline.wire.limits import ConcurrencyForm, StartRateForm, concurrency_form, start_rate_form
 from dueline.wire.policies import RetryForm, retry_form
 from dueline.wire.problems import Problems
 from dueline.wire.runs import RunView, run_view
@@ -68,6 +69,8 @@ class ExecutedView(msgspec.Struct, frozen=True, kw_only=True):
     run_timeout: str | None
     expires_after: str | None
     requires: tuple[str, ...]
+    concurrency: ConcurrencyForm | None
+    rate: StartRateForm | None
     delivery: Delivery
 
 
@@ -138,6 +141,8 @@ def _executed(execution: Execution) -> ExecutedView:
         run_timeout=_duration(execution.run_timeout_ms),
         expires_after=_duration(execution.expires_after_ms),
         requires=execution.requires,
+        concurrency=concurrency_form(execution.concurrency),
+        rate=start_rate_form(execution.rate),
         delivery=execution.delivery,
     )
 

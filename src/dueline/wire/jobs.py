@@ -25,6 +25,7 @@ from dueline.wire.labels import (
     check_tags,
     read_duration,
 )
+from dueline.wire.limits import ConcurrencyForm, StartRateForm, concurrency_form, start_rate_form, with_limits
 from dueline.wire.merging import merge
 from dueline.wire.policies import (
     DEFAULT_MISFIRE,
@@ -63,6 +64,8 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     run_timeout: str | None = None
     expires_after: str | None = None
     requires: list[str] = []
+    concurrency: ConcurrencyForm | int | None = None
+    rate: StartRateForm | None = None
     overlap: Overlap = Overlap.SKIP
     misfire: MisfireForm = DEFAULT_MISFIRE
     delivery: Delivery = Delivery.AT_LEAST_ONCE
@@ -84,6 +87,8 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     run_timeout: str | UnsetType | None = UNSET
     expires_after: str | UnsetType | None = UNSET
     requires: list[str] | UnsetType | None = UNSET
+    concurrency: dict[str, Any] | int | UnsetType | None = UNSET
+    rate: dict[str, Any] | UnsetType | None = UNSET
     overlap: Overlap | UnsetType | None = UNSET
     misfire: dict[str, Any] | UnsetType | None = UNSET
     delivery: Delivery | UnsetType | None = UNSET
@@ -107,6 +112,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     run_timeout: str | None
     expires_after: str | None
     requires: tuple[str, ...]
+    concurrency: ConcurrencyForm | None
+    rate: StartRateForm | None
     overlap: Overlap
     misfire: MisfireForm
     delivery: Delivery
@@ -126,7 +133,7 @@ class PauseInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class RunNowInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`force` runs it beside another run of the job, whatever its overlap policy says."""
+    """`force` runs it beside other runs of the job, whatever its overlap policy and its limits say."""
 
     force: bool = False
 
@@ -190,6 +197,10 @@ class ExecutionForm(Protocol):
     @property
     def requires(self) -> list[str]: ...
     @property
+    def concurrency(self) -> ConcurrencyForm | int | None: ...
+    @property
+    def rate(self) -> StartRateForm | None: ...
+    @property
     def delivery(self) -> Delivery: ...
 
 
@@ -209,7 +220,7 @@ def to_execution(
             asked.expires_after, "expires_after", problems, least_ms=1_000, most_ms=limits.EXPIRES_AFTER_MS_MAX
         )
     check_labels(asked.requires, "requires", problems)
-    return Execution(
+    execution = Execution(
         target=to_target(asked.target, problems, payload_bytes_max=payload_bytes_max, has_job=has_job),
         retry=to_retry(asked.retry, problems),
         timeout_ms=timeout_ms,
@@ -218,6 +229,7 @@ def to_execution(
         expires_after_ms=expires_after_ms,
         requires=tuple(sorted(asked.requires)),
     )
+    return with_limits(execution, asked.concurrency, asked.rate, problems, has_job=has_job)
 
 
 def patched(definition: Definition, patch: Any, problems: Problems) -> JobInput:
@@ -251,6 +263,8 @@ def job_view(job: Job) -> JobView:
         run_timeout=_run_timeout(execution),
         expires_after=_expires_after(execution),
         requires=execution.requires,
+        concurrency=concurrency_form(execution.concurrency),
+        rate=start_rate_form(execution.rate),
         overlap=definition.overlap,
         misfire=misfire_form(definition.misfire),
         delivery=execution.delivery,
@@ -298,6 +312,8 @@ def _writable(definition: Definition) -> dict[str, Any]:
             run_timeout=_run_timeout(execution),
             expires_after=_expires_after(execution),
             requires=list(execution.requires),
+            concurrency=concurrency_form(execution.concurrency),
+            rate=start_rate_form(execution.rate),
             overlap=definition.overlap,
             misfire=misfire_form(definition.misfire),
             delivery=execution.delivery,
