@@ -49,6 +49,13 @@ _RETRY: dict[str, Any] = {
     "retry_on": options.RetryOn,
     "never_on": options.NeverOn,
 }
+_LIMITS: dict[str, Any] = {
+    "concurrency": options.Concurrency,
+    "concurrency_key": options.ConcurrencyKey,
+    "rate": options.Rate,
+    "rate_burst": options.RateBurst,
+    "rate_key": options.RateKey,
+}
 _EXECUTION: dict[str, Any] = {
     "queue": options.Queue,
     "priority": options.Priority,
@@ -60,6 +67,7 @@ _EXECUTION: dict[str, Any] = {
     "run_timeout": options.RunTimeout,
     "expires_after": options.ExpiresAfter,
     "require": options.Requires,
+    **_LIMITS,
     "delivery": options.Delivery,
 }
 _JOB: dict[str, Any] = {
@@ -181,6 +189,8 @@ def _execution(said: dict[str, Any]) -> dict[str, Any]:
         **options.target_of(**{name: said[name] for name in _TARGET}),
         **options.retry_of(**{name: said[name] for name in _RETRY}),
         **options.given(tags=said["tag"], requires=said["require"]),
+        **options.concurrency_of(said["concurrency"], said["concurrency_key"]),
+        **options.rate_of(said["rate"], said["rate_burst"], said["rate_key"]),
         **options.given(
             **{
                 name: said[name]

@@ -157,7 +157,9 @@ def resume(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
 @app.command()
 def run(
     job_id: JobId,
-    force: Annotated[bool, typer.Option("--force", help="Also beside another run of the job.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also beside other runs of the job, whatever its limits.")
+    ] = False,
     dedupe_key: options.DedupeKey = None,
     dedupe_window: options.DedupeWindow = None,
     dedupe_state: options.DedupeStates = None,

@@ -18,6 +18,7 @@ from dueline.cli import (
     forecasts,
     jobs,
     jobtypes,
+    limits,
     nodes,
     occurrences,
     queues,
@@ -45,6 +46,7 @@ app.add_typer(jobs.app, name="job")
 app.add_typer(runs.app, name="run")
 app.add_typer(deadletters.app, name="deadletter")
 app.add_typer(queues.app, name="queue")
+app.add_typer(limits.app, name="limit")
 app.add_typer(nodes.app, name="node")
 app.add_typer(jobtypes.app, name="jobtype")
 app.add_typer(secrets.app, name="secret")

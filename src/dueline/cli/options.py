@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,8 @@ from dueline.domain.durations import parse_duration
 from dueline.domain.instants import format_instant
 from dueline.runtime.clock import SystemClock
 from dueline.wire.reading import Unreadable, decode
+
+_RATE = re.compile(r"([0-9]{1,12}) */ *(.+)")
 
 JobId = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
 FileOption = Annotated[
@@ -75,6 +78,20 @@ ExpiresAfter = Annotated[
     str | None, typer.Option("--expires-after", help="How long after it is due it may still start, such as 1h.")
 ]
 Requires = Annotated[list[str] | None, typer.Option("--require", help="A label that a worker must have; repeat it.")]
+Concurrency = Annotated[
+    int | None, typer.Option("--concurrency", help="How many runs may be under way at once, 1 to 10000.")
+]
+ConcurrencyKey = Annotated[
+    str | None,
+    typer.Option(
+        "--concurrency-key", help="Of all runs with the same key, such as '{{body.customer}}', in place of the job."
+    ),
+]
+Rate = Annotated[str | None, typer.Option("--rate", help="How many runs may start in a time, such as 100/1m.")]
+RateBurst = Annotated[
+    int | None, typer.Option("--rate-burst", help="How many of them may start at once. Default: all of them.")
+]
+RateKey = Annotated[str | None, typer.Option("--rate-key", help="Of all runs with the same key, in place of the job.")]
 Delivery = Annotated[str | None, typer.Option("--delivery", help="at_least_once or at_most_once.")]
 At = Annotated[str | None, typer.Option("--at", help="Once, at an RFC 3339 time.")]
 In = Annotated[str | None, typer.Option("--in", help="Once, after a while such as 2s or PT15M.")]
@@ -188,6 +205,23 @@ def retry_of(
         never_on=never_on,
     )
     return {"retry": retry} if retry else {}
+
+
+def concurrency_of(limit: int | None, key: str | None) -> dict[str, Any]:
+    concurrency = given(limit=limit, key=key)
+    return {"concurrency": concurrency} if concurrency else {}
+
+
+def rate_of(text: str | None, burst: int | None, key: str | None = None) -> dict[str, Any]:
+    """The rate that options ask for; empty when they ask for none. A new one does not keep the burst of the one that was there."""
+    rate: dict[str, Any] = {}
+    if text is not None:
+        said = _RATE.fullmatch(text)
+        if said is None:
+            raise typer.BadParameter(f"{text!r} is not so many in a time, such as 100/1m", param_hint="--rate")
+        rate = {"limit": int(said[1]), "per": said[2], "burst": None}
+    rate |= given(burst=burst, key=key)
+    return {"rate": rate} if rate else {}
 
 
 def instant_of(at: str | None, in_: str | None) -> str | None:

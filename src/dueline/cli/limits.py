@@ -1,0 +1,105 @@
+"""`dueline limit …`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dueline.cli import options
+from dueline.cli.connecting import connect
+from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
+
+app = typer.Typer(
+    help="Limits of queues and hosts: how many runs may be under way at once, how many may start in a time.",
+    no_args_is_help=True,
+)
+
+Scope = Annotated[str, typer.Argument(metavar="SCOPE", help="queue or host.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue, or the host as it stands in URLs.")]
+
+
+@app.command("list")
+def list_(
+    limit: options.Limit = None,
+    cursor: options.Cursor = None,
+    all_: options.Everything = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List the limits of hosts and queues, by name.
+
+    \b
+    Example:
+      dueline limit list
+    """
+    with connect() as client:
+        if all_:
+            page: dict[str, Any] = {"items": list(client.all_limits(limit=limit or 500)), "next_cursor": None}
+        else:
+            page = client.limits(limit=limit, cursor=cursor)
+    if output is Output.JSON:
+        print_json(page)
+        return
+    print_table(
+        ["SCOPE", "NAME", "CONCURRENCY", "RATE", "BURST", "RUNNING", "UPDATED"],
+        [
+            (
+                one["scope"],
+                one["name"],
+                one["concurrency"],
+                one["rate"] and f"{one['rate']['limit']}/{one['rate']['per']}",
+                one["rate"] and one["rate"]["burst"],
+                one["running"],
+                one["updated_at"],
+            )
+            for one in page["items"]
+        ],
+        uncut=["NAME"],
+    )
+    print_page(page)
+
+
+@app.command()
+def get(scope: Scope, name: Name, output: OutputOption = Output.TABLE) -> None:
+    """Show the limit of a queue or a host, and how many runs have a place there.
+
+    \b
+    Example:
+      dueline limit get queue mail
+    """
+    with connect() as client:
+        show(client.limit(scope, name), output)
+
+
+@app.command("set")
+def set_(
+    scope: Scope,
+    name: Name,
+    concurrency: options.Concurrency = None,
+    rate: options.Rate = None,
+    rate_burst: options.RateBurst = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Set the limit of a queue or a host; what is not given has no bound. Workers keep to it within five seconds.
+
+    \b
+    Examples:
+      dueline limit set queue mail --rate 100/1m
+      dueline limit set host api.example.com --concurrency 10
+    """
+    asked = options.given(concurrency=concurrency, **options.rate_of(rate, rate_burst))
+    with connect() as client:
+        show(client.put_limit(scope, name, asked), output)
+
+
+@app.command()
+def delete(scope: Scope, name: Name) -> None:
+    """Take the limit of a queue or a host away.
+
+    \b
+    Example:
+      dueline limit delete host api.example.com
+    """
+    with connect() as client:
+        client.delete_limit(scope, name)
+    typer.echo(f"Deleted the limit of {scope} {name}.", err=True)
