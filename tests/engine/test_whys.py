@@ -65,7 +65,7 @@ async def test_a_queue_at_its_limit_is_named(cluster: Cluster, target: Target) -
     await cluster.advance(1, calls_end=False)
     told = await why(cluster, second)
     assert told.waits_for is WaitsFor.QUEUE
-    assert told.because == "the queue default has 1 runs under way, and may have 1"
+    assert told.because == "the queue default has 1 run under way, and may have 1"
     cluster.close()
 
 
@@ -89,7 +89,7 @@ async def test_a_limit_tells_who_is_in_and_how_many_come_first(cluster: Cluster,
     await cluster.advance(1, calls_end=False)
     told = await why(cluster, others[-1])
     assert (told.waits_for, told.place) == (WaitsFor.CONCURRENCY, 3)
-    assert told.because == "the key acme has 1 runs under way, and may have 1; 2 wait before it"
+    assert told.because == "the key acme has 1 run under way, and may have 1; 2 runs before it"
     assert told.gate is not None
     assert told.gate.under_way == (first,)
     cluster.close()
@@ -102,7 +102,7 @@ async def test_a_rate_tells_when_its_token_comes(cluster: Cluster, target: Targe
     await cluster.advance(0.5, calls_end=False)
     told = await why(cluster, runs[3])
     assert (told.waits_for, told.place) == (WaitsFor.RATE, 3)
-    assert told.because == "the key slowly starts one run every 10 s; 2 wait before it"
+    assert told.because == "the key slowly starts one run every 10 s; 2 runs before it"
     started_ms = (await why(cluster, runs[0])).run.claimed_ms
     assert started_ms is not None
     assert told.next_ms == started_ms + 30_000

@@ -133,7 +133,7 @@ class Whys:
             if limit.scope is Scope.QUEUE and limit.name == queue:
                 seen, now_ms = await self._store.look_at(limit.gate)
                 if not seen.has_place():
-                    return f"the queue {queue} has {seen.taken} runs under way, and may have {seen.most}"
+                    return f"the queue {queue} has {_runs(seen.taken)} under way, and may have {seen.most}"
                 if seen.start_us(now_ms * 1000) > now_ms * 1000:
                     return f"the queue {queue} starts one run every {_seconds(seen.interval_us)} s"
         return None
@@ -179,9 +179,10 @@ def _held(run: Run, standing: Standing) -> Why:
 def _gate_words(gate: AtGate) -> str:
     seen = gate.seen
     whose = f"its {seen.scope}" if seen.scope is Scope.JOB else f"the {seen.scope} {gate.name}"
+    others = f"; {_runs(gate.before)} before it" if gate.before else ""
     if not seen.has_place() or seen.interval_us is None:
-        return f"{whose} has {seen.taken} runs under way, and may have {seen.most}; {gate.before} wait before it"
-    return f"{whose} starts one run every {_seconds(seen.interval_us)} s; {gate.before} wait before it"
+        return f"{whose} has {_runs(seen.taken)} under way, and may have {seen.most}{others}"
+    return f"{whose} starts one run every {_seconds(seen.interval_us)} s{others}"
 
 
 def _token_ms(gate: AtGate, *, now_us: int) -> int | None:
@@ -201,12 +202,16 @@ def _turn(place: int, queue: str) -> str:
     if place == 1:
         return f"it is the next of the queue {queue}: it waits for a free slot of a worker"
     many = "at least " if place > limits.WHY_COUNTED_MAX else ""
-    return f"{many}{place - 1} runs come before it in the queue {queue}"
+    return f"{many}{_runs(place - 1)} before it in the queue {queue}"
 
 
 def _instead(why: Why, waits_for: WaitsFor, because: str) -> Why:
     """The same place, and more than a turn to wait for: nobody knows when."""
     return msgspec.structs.replace(why, waits_for=waits_for, because=because, next_ms=None)
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
 
 
 def _seconds(interval_us: int | None) -> str:
