@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from dueline.domain import limits
 from dueline.domain.calendar_days import days_of_month
-from dueline.domain.crontab import Crontab, canonical, compiled, read
+from dueline.domain.crontab import Crontab, canonical, compiled, concrete
 from dueline.domain.errors import InvalidSchedule
 from dueline.domain.localtime import DAY_S, DstGap, DstOverlap, Stretch, check_zone, stretches, wall_day
 from dueline.domain.schedule import Cron
@@ -36,14 +36,14 @@ def check_cron(
     """
     text = canonical(expression)
     # Columns count in what was written, unless that is a macro, in which nothing can be wrong any more.
-    concrete, _ = read(text if expression.lstrip().startswith("@") else expression, seed)
+    spelt = concrete(text if expression.lstrip().startswith("@") else expression, seed)
     check_zone(timezone)
     schedule = Cron(
         text,
         timezone=timezone,
         dst_gap=dst_gap,
         dst_overlap=dst_overlap,
-        hashed=concrete if concrete != text.upper() else "",
+        hashed=spelt if spelt != text.upper() else "",
     )
     if schedule == current:
         return schedule

@@ -105,10 +105,19 @@ def canonical(expression: str) -> str:
     return MACROS[text.lower()]
 
 
-@lru_cache(maxsize=16_384)
 def compiled(expression: str) -> Crontab:
     """The meaning of an expression without `H`."""
-    return read(expression, None)[1]
+    return _read_plain(expression)[1]
+
+
+def concrete(expression: str, seed: bytes) -> str:
+    """An expression in which every `H` has become numbers. Those without one are read once for all jobs that have them."""
+    return (read(expression, seed) if "h" in expression.lower() else _read_plain(expression))[0]
+
+
+@lru_cache(maxsize=16_384)
+def _read_plain(expression: str) -> tuple[str, Crontab]:
+    return read(expression, None)
 
 
 def read(expression: str, seed: bytes | None) -> tuple[str, Crontab]:
