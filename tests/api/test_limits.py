@@ -97,7 +97,7 @@ def test_a_run_without_a_job_needs_a_key(api: ServedApi) -> None:
     key = "{{tenant}}/{{body.customer}}"
     keyed = {"target": PAYLOAD, "concurrency": {"limit": 2, "key": key}, "rate": {"limit": 5, "key": key}}
     assert api.call("POST", "/v1/runs", keyed).status == 201
-    assert list(api.call("POST", "/v1/runs", {"runs": [keyed, bare]}).reasons) == [
+    assert list(api.call("POST", "/v1/runs/bulk", {"runs": [keyed, bare], "atomic": True}).reasons) == [
         "runs[1].concurrency.key",
         "runs[1].rate.key",
     ]

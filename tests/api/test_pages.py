@@ -46,9 +46,9 @@ def test_pages_of_runs_cover_live_and_finished_ones(own_api: ServedApi) -> None:
     job = own_api.create()
     cancelled = [own_api.call("POST", f"/v1/jobs/{job['id']}/run").json["id"] for _ in range(5)]
     own_api.call("DELETE", f"/v1/jobs/{job['id']}")
-    bulk = own_api.call("POST", "/v1/runs", {"runs": [{"target": TARGET}] * 6}).json["items"]
+    bulk = own_api.call("POST", "/v1/runs/bulk", {"runs": [{"target": TARGET}] * 6}).json["items"]
     found = all_of(own_api, "/v1/runs?limit=3")
-    assert sorted(found) == sorted([*cancelled, *(item["id"] for item in bulk)])
+    assert sorted(found) == sorted([*cancelled, *(item["run"]["id"] for item in bulk)])
     assert all(one > other for one, other in pairwise(found))
     assert sorted(all_of(own_api, "/v1/runs?limit=2&state=cancelled")) == sorted(cancelled)
     assert sorted(all_of(own_api, f"/v1/runs?limit=2&job_id={job['id']}")) == sorted(cancelled)

@@ -40,27 +40,6 @@ def test_a_run_that_is_due_later_waits(api: ServedApi) -> None:
     assert api.call("GET", f"/v1/runs/{run['id']}").json["state"] == "scheduled"
 
 
-def test_many_runs_are_written_in_order(own_api: ServedApi) -> None:
-    asked = [{"target": TARGET, "tags": [f"n{n % 7}"], "priority": n % 10} for n in range(10_000)]
-    reply = own_api.call("POST", "/v1/runs", {"runs": asked})
-    ids = [item["id"] for item in reply.json["items"]]
-    assert (reply.status, len(set(ids))) == (201, 10_000)
-    for n in (0, 4_567, 9_999):
-        assert own_api.call("GET", f"/v1/runs/{ids[n]}").json["priority"] == n % 10
-
-
-def test_of_many_runs_with_one_bad_none_is_written(own_api: ServedApi) -> None:
-    asked: list[Any] = [{"target": TARGET}] * 10
-    asked[7] = {"target": {"url": "ftp://x"}}
-    assert own_api.call("POST", "/v1/runs", {"runs": asked}).reasons.keys() == {"runs[7].target.url"}
-    assert own_api.call("GET", "/v1/runs").json["items"] == []
-
-
-def test_a_body_that_mentions_runs_is_not_yet_a_bulk_call(api: ServedApi) -> None:
-    run = api.call("POST", "/v1/runs", {"target": {**TARGET, "body": {"runs": [1]}}})
-    assert run.json["kind"] == "adhoc"
-
-
 def test_a_finished_run_shows_its_attempts(own_api: ServedApi) -> None:
     run = own_api.call("POST", "/v1/runs", {"target": TARGET}).json
     own_api.on_store(_fail_and_retry)

@@ -156,24 +156,34 @@ def test_of_many_each_is_answered_by_the_run_that_stands_for_it(api: ServedApi, 
         {"target": TARGET, "dedupe_key": f"{key}/other"},
         {"target": TARGET, "dedupe_key": f"{key}/other", "on_conflict": "replace"},
     ]
-    reply = api.call("POST", "/v1/runs", {"runs": asked})
-    ids = [item["id"] for item in reply.json["items"]]
-    assert (reply.status, ids[1], len(set(ids))) == (201, first, 4)
+    reply = api.call("POST", "/v1/runs/bulk", {"runs": asked})
+    ids = [item["run"]["id"] for item in reply.json["items"]]
+    assert [item["status"] for item in reply.json["items"]] == [201, 200, 201, 201]
+    assert (reply.json["created"], reply.json["failed"], ids[1], len(set(ids))) == (3, 0, first, 4)
     assert [run_of(api, run_id)["state"] for run_id in ids] == ["ready", "ready", "cancelled", "ready"]
 
 
-def test_of_many_with_one_rejected_none_is_written(own_api: ServedApi) -> None:
+@pytest.mark.parametrize("atomic", [False, True])
+def test_of_many_one_that_is_rejected_leaves_the_others_unless_all_or_none(own_api: ServedApi, atomic: bool) -> None:
     first = own_api.call("POST", "/v1/runs", {"target": TARGET, "dedupe_key": "k"}).json["id"]
     asked: list[Any] = [{"target": TARGET, "dedupe_key": f"k{number}"} for number in range(5)]
     asked[3] = {"target": TARGET, "dedupe_key": "k"}
-    reply = own_api.call("POST", "/v1/runs", {"runs": asked})
-    assert (reply.status, reply.json["detail"]) == (409, f"runs[3]: the dedupe key is taken by {first}")
-    assert [run["id"] for run in own_api.call("GET", "/v1/runs").json["items"]] == [first]
+    reply = own_api.call("POST", "/v1/runs/bulk", {"runs": asked, "atomic": atomic})
+    taken = f"the dedupe key is taken by {first}"
+    there = {run["id"] for run in own_api.call("GET", "/v1/runs").json["items"]}
+    if atomic:
+        assert (reply.status, reply.reasons, there) == (409, {"runs[3].dedupe_key": taken}, {first})
+        return
+    assert [item["status"] for item in reply.json["items"]] == [201, 201, 201, 409, 201]
+    assert (reply.json["created"], reply.json["failed"]) == (4, 1)
+    assert reply.json["items"][3]["problem"]["detail"] == taken
+    assert there == {first, *(item["run"]["id"] for item in reply.json["items"] if "run" in item)}
 
 
 def test_what_is_wrong_with_one_of_many_is_told_with_its_place(api: ServedApi) -> None:
     asked = [{"target": TARGET}, {"target": TARGET, "on_conflict": "ignore"}]
-    assert list(api.call("POST", "/v1/runs", {"runs": asked}).reasons) == ["runs[1].on_conflict"]
+    reply = api.call("POST", "/v1/runs/bulk", {"runs": asked, "atomic": True})
+    assert list(reply.reasons) == ["runs[1].on_conflict"]
 
 
 def test_a_job_that_is_not_there_takes_no_key(api: ServedApi, key: str) -> None:

@@ -256,9 +256,22 @@ def test_as_a_process(process: Command, api: ServedApi) -> None:
     assert (made.code, made.json["name"], made.err) == (0, "from a process", "")
     taken = process("job", "create", "-f", "-", stdin=json.dumps(job), DUELINE_URL=api.url)
     assert (taken.code, taken.out) == (4, "")
-    assert taken.err == "Error: the name 'from a process' is taken\n"
+    assert taken.err == "Error: name: 'from a process' is taken\n"
     missing = process("job", "get", "job_01h455vb4pex5vsknk084sn02q", DUELINE_URL=api.url)
     assert (missing.code, missing.err) == (3, "Error: no job job_01h455vb4pex5vsknk084sn02q\n")
     nobody = process("job", "list", DUELINE_URL="http://127.0.0.1:9")
     assert nobody.code == 5
     assert "http://127.0.0.1:9" in nobody.err
+
+
+def test_many_jobs_come_from_a_file(cli: Command, tmp_path: Path) -> None:
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"jobs": [{"target": {"url": URL}, "name": "from a list"}, {"target": {"url": "x"}}]}))
+    ended = cli("job", "create", "-f", str(path))
+    header, made, refused = ended.out.splitlines()
+    assert header.split() == ["STATUS", "ID", "PROBLEM"]
+    assert (made.split()[0], refused.split()[:3]) == ("201", ["422", "-", "target.url:"])
+    assert (ended.code, ended.err) == (1, "1 of 2 were refused.\n")
+    assert cli("job", "get", made.split()[1], "-o", "json").json["name"] == "from a list"
+    again = cli("job", "create", "-f", str(path), "-o", "json")
+    assert [item["status"] for item in again.json["items"]] == [409, 422]

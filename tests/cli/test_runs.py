@@ -24,8 +24,9 @@ def test_a_run_may_wait(cli: Command) -> None:
 def test_many_runs_come_from_a_file(cli: Command, tmp_path: Path) -> None:
     path = tmp_path / "runs.json"
     path.write_text(json.dumps({"runs": [{"target": {"url": URL}, "tags": ["bulk"]}] * 3}))
-    header, *ids = cli("run", "create", "-f", str(path)).out.split()
-    assert (header, len(ids)) == ("ID", 3)
+    header, *rows = [line.split() for line in cli("run", "create", "-f", str(path)).out.splitlines()]
+    assert (header, [row[0] for row in rows]) == (["STATUS", "ID", "PROBLEM"], ["201"] * 3)
+    ids = [row[1] for row in rows]
     assert {run["id"] for run in cli("run", "list", "--tag", "bulk", "--all", "-o", "json").json["items"]} == set(ids)
 
 

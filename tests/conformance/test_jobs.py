@@ -1,9 +1,12 @@
 """Jobs: created, read, listed, found by version."""
 
+import asyncio
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import HttpTarget, Job, JobVersion
 from dueline.domain.overlap import Overlap
@@ -220,3 +223,25 @@ async def test_a_version_that_never_was_is_left_out(store: Store) -> None:
     found = await store.job_versions([(job.id, 1), (job.id, 2), (a_job().id, 1)])
     assert [(version.job_id, version.version) for version in found] == [(job.id, 1)]
     assert await store.job_versions([]) == []
+
+
+async def test_all_or_none_are_created(store: Store) -> None:
+    there = await create(store, a_job("taken"))
+    one, taken, twin, other = a_job("one"), a_job("taken"), a_job("twin"), a_job("twin")
+    with pytest.raises(NamesTaken) as raised:
+        await store.create_jobs([one, taken, twin, other], atomic=True)
+    assert raised.value.job_ids == {taken.id, other.id}
+    assert await names(store) == {"taken"}
+    due = await store.due_plans(range(256), since_ms=0, until_ms=START_MS, limit=10)
+    assert [plan.job_id for plan in due] == [there.id]
+    answers = await store.create_jobs([one, twin], atomic=True)
+    assert [answer and answer.id for answer in answers] == [one.id, twin.id]
+    assert await names(store) == {"taken", "one", "twin"}
+
+
+async def test_batches_with_the_same_names_in_any_order_do_not_block_each_other(store: Store) -> None:
+    wanted = [f"name {n}" for n in range(200)]
+    batches = [[a_job(name) for name in order] for order in (wanted, wanted[::-1]) for _ in range(4)]
+    answers = await asyncio.gather(*(store.create_jobs(batch) for batch in batches))
+    created = Counter(answer.definition.name for answered in answers for answer in answered if answer is not None)
+    assert created == Counter(wanted)

@@ -7,11 +7,12 @@ from pathlib import Path
 from dueline.domain import limits
 from dueline.domain.ids import JobId
 from dueline.domain.states import HeldReason
+from dueline.wire.bulk import BulkRunsInput
 from dueline.wire.jobs import JobInput, to_definition
 from dueline.wire.limits import SCOPES
 from dueline.wire.problems import Problems
 from dueline.wire.reading import encode, read_body
-from dueline.wire.runs import BulkInput, to_spec
+from dueline.wire.runs import to_spec
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "limits.md").read_text()
 JOB, RUNS = re.findall(r"```json\n(.*?)```", GUIDE, flags=re.DOTALL)
@@ -29,7 +30,7 @@ def test_the_job_of_the_guide_is_taken() -> None:
 
 def test_the_runs_of_the_guide_are_taken() -> None:
     problems = Problems()
-    runs = read_body(encode(json.loads(RUNS)), BulkInput, problems).runs
+    runs = read_body(encode(json.loads(RUNS)), BulkRunsInput, problems).runs
     assert isinstance(runs, list)
     for run in runs:
         to_spec(run, problems, now_ms=NOW_MS)

@@ -15,6 +15,7 @@ from dueline.api.routes import ApiRoute
 from dueline.cli.main import app
 from dueline.wire.audits import AuditView, LateView
 from dueline.wire.backfills import BackfillInput, BackfillItem, BackfillView
+from dueline.wire.bulk import BulkJobsInput, BulkJobsView, BulkRunsInput, BulkRunsView, JobItem, RunItem
 from dueline.wire.calendars import CalendarInput, CalendarView
 from dueline.wire.deadletters import (
     BulkRedriveInput,
@@ -66,6 +67,7 @@ SETTINGS = (REFERENCE / "settings.md").read_text()
 ROOT_OPTIONS = {"--version", "--install-completion", "--show-completion"}
 FORMS = [
     *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm, TaskTargetForm, TlsForm),
+    *(BulkJobsInput, BulkJobsView, JobItem, BulkRunsInput, BulkRunsView, RunItem),
     *(AdhocInput, RunView, AttemptView, OccurrenceView, MoveInput, BackfillInput, BackfillView, BackfillItem),
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import closing
 from datetime import date
 
@@ -10,13 +10,15 @@ import pytest
 
 from dueline.domain.calendars import Calendar
 from dueline.domain.errors import Conflict, Invalid, NotFound
-from dueline.domain.job import DEFAULT_TENANT
+from dueline.domain.ids import JobId, job_text
+from dueline.domain.job import DEFAULT_TENANT, Definition
 from dueline.domain.ledger import Verdict
 from dueline.domain.schedule import Cron, OnExcluded
 from dueline.domain.states import JobState
+from dueline.store.shapes import NamedCalendar
 from dueline.testing import VirtualDueline
 from tests.engine.books import DAY_MS, DAY_S, HOUR_MS, HOUR_S, Books
-from tests.support.stores import START_MS, StoreUnderTest
+from tests.support.stores import START_MS, StoreUnderTest, a_definition
 from tests.support.target import Target
 
 NEW_YEAR = date(2026, 1, 1).toordinal()
@@ -202,3 +204,22 @@ def test_a_month_of_weekends_and_holidays(dueline: VirtualDueline) -> None:
     account = dueline.audit(job["id"])
     assert (account["expected"], account["missed"], account["doubled"]) == (30, 0, 0)
     assert account["reasons"] == {"calendar": 11}
+
+
+async def test_the_calendars_of_many_jobs_are_read_once(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+    await put(books, off(1))
+    asked: list[object] = []
+    read = books.store.calendars
+
+    async def counted(keys: Collection[tuple[str, str]]) -> list[NamedCalendar]:
+        asked.append(keys)
+        return await read(keys)
+
+    monkeypatch.setattr(books.store, "calendars", counted)
+
+    def define(job_id: JobId, _now_ms: int) -> Definition:
+        return a_definition(job_text(job_id), schedule=NOON)
+
+    created = await books.operations.create_jobs(DEFAULT_TENANT, [define] * 50)
+    assert (len(created.jobs), created.refused) == (50, {})
+    assert asked == [{(DEFAULT_TENANT, "off")}]

@@ -50,7 +50,8 @@ def serving(folder: Path, *options: str, db: str) -> Iterator[tuple[Client, Duel
 
 def test_a_flood_of_poison_costs_the_good_ones_nothing(tmp_path: Path) -> None:
     with serving(tmp_path, "--processes", "2", db=str(tmp_path / "db")) as (client, server):
-        ids = client.create_runs([{"target": KILL} if n % 5 == 0 else add(n) for n in range(GOOD + BAD)])
+        asked = [{"target": KILL} if n % 5 == 0 else add(n) for n in range(GOOD + BAD)]
+        ids = [item["run"]["id"] for item in client.create_runs(asked)["items"]]
         good = [run_id for n, run_id in enumerate(ids) if n % 5]
         wait_for(lambda: all(client.run(run_id)["state"] in ("succeeded", "failed") for run_id in ids))
         runs = {run_id: client.run(run_id) for run_id in ids}
@@ -71,7 +72,7 @@ def test_a_payload_that_kills_takes_three_processes_and_says_what_to_do(
     with serving(tmp_path, "--processes", "2", db=db) as (client, server):
         beside = client.create_run({"target": {"task": "until_stopped", "args": {}}, "timeout": "5m"})["id"]
         wait_for(lambda: client.run(beside)["state"] == "running")
-        (poison,) = client.create_runs([{"target": KILL}])
+        poison = client.create_run({"target": KILL})["id"]
         wait_for(lambda: client.run(poison)["state"] == "failed")
         run = client.run(poison)
         assert (run["reason"], run["lost"], run["attempt"]) == ("poison", 3, 3)

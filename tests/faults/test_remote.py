@@ -47,7 +47,7 @@ class Site:
 
     def enqueue(self, path: str, count: int, **fields: Any) -> None:
         run = {"target": {"url": self.target.url + path}, **fields}
-        assert call(self.url, "POST", "/v1/runs", {"runs": [run] * count})[0] == 201
+        assert call(self.url, "POST", "/v1/runs/bulk", {"runs": [run] * count})[1]["created"] == count
 
     def runs(self) -> list[dict[str, Any]]:
         runs: list[dict[str, Any]] = []
@@ -83,7 +83,7 @@ def test_calls_and_tasks_are_carried_out(site: Site) -> None:
     crew = site.hire("crew", "--queue", "tasks", "--app", "tests.support.task_app:app")
     site.enqueue("/ok", 300, queue="calls")
     task = {"target": {"type": "task", "task": "add", "args": {"a": 41}}, "queue": "tasks"}
-    assert call(site.url, "POST", "/v1/runs", {"runs": [task] * 20})[0] == 201
+    assert call(site.url, "POST", "/v1/runs/bulk", {"runs": [task] * 20})[1]["created"] == 20
     runs = site.finished(320)
     assert {(run["attempt"], *outcomes(run)) for run in runs} == {(1, "succeeded")}
     assert {run["result"] for run in runs if run["queue"] == "tasks"} == {"42"}

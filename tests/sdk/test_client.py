@@ -37,6 +37,17 @@ def test_the_life_of_a_job(client: Client) -> None:
     assert client.jobs()["items"] == []
 
 
+def test_many_in_one_call(client: Client) -> None:
+    made = client.create_jobs([{"target": TARGET, "name": "a"}, {"target": TARGET, "name": "a"}])
+    assert [item["status"] for item in made["items"]] == [201, 409]
+    with pytest.raises(errors.Conflict) as raised:
+        client.create_jobs([{"target": TARGET, "name": "a"}], atomic=True)
+    assert [problem.field for problem in raised.value.errors] == ["jobs[0].name"]
+    assert (client.create_runs([{"target": TARGET}, {}])["created"], len(client.runs()["items"])) == (1, 1)
+    with pytest.raises(errors.Refused):
+        client.create_runs([{"target": TARGET}, {}], atomic=True)
+
+
 def test_a_run_is_cancelled(client: Client) -> None:
     run = client.create_run({"target": TARGET})
     assert client.cancel_run(run["id"])["state"] == "cancelled"
@@ -51,7 +62,7 @@ def test_a_dedupe_key_is_answered_by_the_run_that_has_it(client: Client) -> None
     with pytest.raises(errors.Conflict, match=first["id"]):
         client.run_job(job["id"], dedupe_key="k")
     ignoring = {"target": TARGET, "dedupe_key": "k", "on_conflict": "ignore"}
-    assert client.create_runs([ignoring, {"target": TARGET}])[0] == first["id"]
+    assert client.create_runs([ignoring, {"target": TARGET}])["items"][0] == {"status": 200, "run": {"id": first["id"]}}
 
 
 def test_dead_letters(client: Client, own_api: ServedApi) -> None:
@@ -142,7 +153,7 @@ def test_the_whole(client: Client) -> None:
 
 
 def test_all_pages_are_read(client: Client) -> None:
-    ids = client.create_runs([{"target": TARGET}] * 7)
+    ids = [item["run"]["id"] for item in client.create_runs([{"target": TARGET}] * 7)["items"]]
     assert sorted(run["id"] for run in client.all_runs(limit=2)) == sorted(ids)
     jobs = [client.create_job({"target": TARGET, "queue": "é".encode().hex()})["id"] for _ in range(3)]
     assert sorted(job["id"] for job in client.all_jobs(limit=1, queue="c3a9")) == sorted(jobs)

@@ -42,7 +42,11 @@ class Server:
                 server.keys.append(self.headers["authorization"])
                 answer: Any = {"id": f"id_{len(server.asked)}"}
                 if "runs" in body:
-                    answer = {"items": [{"id": f"run_{number}"} for number, _ in enumerate(body["runs"])]}
+                    answer = {
+                        "items": [
+                            {"status": 201, "run": {"id": f"run_{number}"}} for number, _ in enumerate(body["runs"])
+                        ]
+                    }
                 self._answer(json.dumps(answer).encode())
 
             def _answer(self, body: bytes) -> None:
@@ -164,7 +168,7 @@ def test_enqueue_asks_for_a_run(app: App, server: Server) -> None:
     later = {"due_at": "2026-12-24T18:00:00Z", "priority": 9, "tags": ["mail"], "timeout": "PT7S"}
     assert server.asked == [
         ("/v1/runs", {**own, "target": target("send", day="monday", count=2)}),
-        ("/v1/runs", {"runs": runs}),
+        ("/v1/runs/bulk", {"runs": runs, "atomic": True}),
         ("/v1/runs", {**own, **later, "target": target("send", day="monday")}),
     ]
     assert set(server.keys) == {"Bearer key"}

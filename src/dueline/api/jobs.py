@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.answers import job_answer, json_answer, new_run_answer
+from dueline.api.bulk import none_done
+from dueline.api.problems import refusal_problem
 from dueline.api.requests import (
     MERGE_PATCH,
     Query,
@@ -20,10 +23,14 @@ from dueline.api.requests import (
 )
 from dueline.api.routes import ApiRoute, Surface
 from dueline.api.uniques import standing_answer
+from dueline.domain import limits
 from dueline.domain.ids import JobId, id_ms
 from dueline.domain.job import Definition, Job
 from dueline.domain.states import JobState, RunKind
+from dueline.engine.operations import Define
+from dueline.runtime.turns import Turns
 from dueline.store.shapes import JobFilter
+from dueline.wire.bulk import BulkJobsInput, BulkJobsView, JobItem, item_problems, read_item, read_items
 from dueline.wire.dedupe import to_dedupe
 from dueline.wire.jobs import JobInput, JobPatch, JobView, PauseInput, RunNowInput, job_view, patched, to_definition
 from dueline.wire.labels import check_note
@@ -48,6 +55,38 @@ async def create(surface: Surface, request: Request) -> Response:
         return to_definition(asked, problems, job_id=job_id, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
 
     return job_answer(await surface.operations.create_job(tenant_of(request), define), status=201)
+
+
+async def create_many(surface: Surface, request: Request) -> Response:
+    asked = read_items(await raw_body(request), BulkJobsInput, "jobs", most=limits.JOBS_PER_CALL_MAX)
+
+    def definer(raw: msgspec.Raw) -> Define:
+        def define(job_id: JobId, now_ms: int) -> Definition:
+            problems = item_problems()
+            return to_definition(
+                read_item(raw, JobInput, problems),
+                problems,
+                job_id=job_id,
+                now_ms=now_ms,
+                payload_bytes_max=surface.payload_bytes_max,
+            )
+
+        return define
+
+    created = await surface.operations.create_jobs(
+        tenant_of(request), [definer(raw) for raw in asked.raw], atomic=asked.atomic
+    )
+    if asked.atomic and created.refused:
+        raise none_done("jobs", created.refused)
+    turns, items = Turns(), []
+    for index in range(len(asked.raw)):
+        if index in created.jobs:
+            items.append(JobItem(201, job_view(created.jobs[index])))
+        else:
+            problem = refusal_problem(created.refused[index])
+            items.append(JobItem(problem.status, problem=problem))
+        await turns.give()
+    return json_answer(BulkJobsView(items, len(created.jobs), len(created.refused)))
 
 
 async def list_page(surface: Surface, request: Request) -> Response:
@@ -177,6 +216,14 @@ ROUTES = (
         summary="List jobs, newest first.",
         response=Page[JobView],
         query=LIST_QUERY,
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/jobs/bulk",
+        handler=create_many,
+        summary="Create many jobs in one call.",
+        request=BulkJobsInput,
+        response=BulkJobsView,
     ),
     ApiRoute(method="GET", path="/v1/jobs/{id}", handler=get, summary="Get a job.", response=JobView),
     ApiRoute(

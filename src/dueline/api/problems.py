@@ -87,31 +87,33 @@ def _known_response(error: Exception, status: int, slug: str, path: str) -> Resp
         return _response(
             status, slug, "The store cannot be reached; whether a write took effect is unknown.", path, headers=headers
         )
-    if isinstance(error, Invalid):
-        errors = [FieldProblem(field, reason) for field, reason in error.problems]
-        detail = str(error) if len(errors) == 1 else f"{len(errors)} fields need correction."
-        return _response(status, slug, detail, path, errors=errors)
+    if isinstance(error, Invalid | Conflict):
+        problem = refusal_problem(error, path)
+        return Response(encode(problem), status, media_type=PROBLEM_JSON)
     return _response(status, slug, str(error), path)
 
 
-def _response(
-    status: int,
-    slug: str,
-    detail: str,
-    path: str,
-    *,
-    errors: list[FieldProblem] | None = None,
-    headers: dict[str, str] | None = None,
-) -> Response:
-    problem = Problem(
+def refusal_problem(error: Invalid | Conflict, path: str = "") -> Problem:
+    """Why something was not done, for a whole answer or for an item of one."""
+    status, slug = _STATUSES[Invalid if isinstance(error, Invalid) else Conflict]
+    errors = [FieldProblem(field, reason) for field, reason in error.problems]
+    several = isinstance(error, Invalid) and len(errors) != 1
+    return _problem(status, slug, f"{len(errors)} fields need correction." if several else str(error), path, errors)
+
+
+def _response(status: int, slug: str, detail: str, path: str, *, headers: dict[str, str] | None = None) -> Response:
+    return Response(encode(_problem(status, slug, detail, path, [])), status, media_type=PROBLEM_JSON, headers=headers)
+
+
+def _problem(status: int, slug: str, detail: str, path: str, errors: list[FieldProblem]) -> Problem:
+    return Problem(
         type=_TYPE_PREFIX + slug,
         title=_TITLES[status],
         status=status,
         detail=detail,
         instance=path[:_INSTANCE_LETTERS_MAX],
-        errors=errors or [],
+        errors=errors,
     )
-    return Response(encode(problem), status, media_type=PROBLEM_JSON, headers=headers)
 
 
 def _log_unexpected(error: Exception, method: str) -> None:

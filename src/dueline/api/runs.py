@@ -2,48 +2,91 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
-from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.answers import json_answer, new_run_answer
-from dueline.api.requests import Query, raw_body, run_id_of, tenant_of
+from dueline.api.bulk import none_done
+from dueline.api.problems import refusal_problem
+from dueline.api.requests import Query, json_body, raw_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.api.uniques import standing_answer
 from dueline.domain import limits
-from dueline.domain.errors import Conflict
+from dueline.domain.errors import Conflict, Invalid
 from dueline.domain.ids import RunId, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.states import RunKind, RunState
+from dueline.domain.uniqueness import UniqueAnswer, UniqueVerdict
 from dueline.engine.operations import AdhocRun
+from dueline.runtime.turns import Turns
 from dueline.store.shapes import RunFilter
+from dueline.wire.bulk import BulkRunsInput, BulkRunsView, RunItem, RunRef, item_problems, read_item, read_items
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
-from dueline.wire.reading import decoder_of, read_body
 from dueline.wire.runs import (
     AdhocInput,
     AdhocSpec,
-    BulkInput,
-    BulkView,
-    RunRef,
     RunView,
     run_view,
     to_spec,
 )
 
 LIST_QUERY = ("job_id", "state", "kind", "tag", "from", "to", "limit", "cursor")
-RUNS_PER_TURN = 250
-"""Runs of a bulk call that are checked before others get their turn on the loop: a few milliseconds."""
-
-_members = decoder_of(dict[str, msgspec.Raw])
 
 
 async def create(surface: Surface, request: Request) -> Response:
-    raw = await raw_body(request)
-    return await (_create_many if _is_bulk(raw) else _create_one)(surface, request, raw)
+    problems, tenant = Problems(), tenant_of(request)
+    asked = await json_body(request, AdhocInput, problems)
+    now_ms = surface.operations.now_ms()
+    spec = to_spec(asked, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
+    problems.raise_any()
+    (answer,) = await _enqueue(surface, tenant, [spec], atomic=True)
+    if not answer.written:
+        return await standing_answer(surface, tenant, answer)
+    return new_run_answer(
+        answer.run_id,
+        job=None,
+        tenant=tenant,
+        kind=RunKind.ADHOC,
+        queue=spec.queue,
+        priority=spec.priority,
+        tags=spec.tags,
+        now_ms=now_ms,
+    )
+
+
+async def create_many(surface: Surface, request: Request) -> Response:
+    asked = read_items(await raw_body(request), BulkRunsInput, "runs", most=limits.RUNS_PER_CALL_MAX)
+    now_ms, turns = surface.operations.now_ms(), Turns()
+    specs: dict[int, AdhocSpec] = {}
+    refused: dict[int, Invalid | Conflict] = {}
+    for index, raw in enumerate(asked.raw):
+        problems = item_problems()
+        form = read_item(raw, AdhocInput, problems)
+        spec = to_spec(form, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
+        try:
+            problems.raise_any()
+        except Invalid as refusal:
+            refused[index] = refusal
+            if asked.atomic and len(refused) == limits.PROBLEMS_MAX:
+                break
+        else:
+            specs[index] = spec
+        await turns.give()
+    if asked.atomic and refused:
+        raise none_done("runs", refused)
+    written = await _enqueue(surface, tenant_of(request), list(specs.values()), atomic=asked.atomic)
+    answers = dict(zip(specs, written, strict=True))
+    for index, answer in answers.items():
+        if answer.refused:
+            refused[index] = Conflict(answer.refusal, ("dedupe_key", answer.refusal))
+    if asked.atomic and refused:
+        raise none_done("runs", refused)
+    items = [
+        _refused(refused[index]) if index in refused else _standing(answers[index]) for index in range(len(asked.raw))
+    ]
+    return json_answer(BulkRunsView(items, sum(answer.written for answer in written), len(refused)))
 
 
 async def list_page(surface: Surface, request: Request) -> Response:
@@ -82,70 +125,22 @@ async def cancel(surface: Surface, request: Request) -> Response:
     return json_answer(run_view(await surface.insights.run(tenant, run_id)))
 
 
-async def _create_one(surface: Surface, request: Request, raw: bytes) -> Response:
-    problems, tenant, now_ms = Problems(), tenant_of(request), surface.operations.now_ms()
-    asked = read_body(raw, AdhocInput, problems)
-    spec = to_spec(asked, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
-    problems.raise_any()
-    if spec.dedupe is None:
-        (run_id,) = await surface.operations.enqueue(tenant, [_adhoc(spec)])
-    else:
-        (answer,) = await surface.operations.enqueue_unique(tenant, [_adhoc(spec)], [spec.dedupe])
-        if not answer.written:
-            return await standing_answer(surface, tenant, answer)
-        run_id = answer.run_id
-    return new_run_answer(
-        run_id,
-        job=None,
-        tenant=tenant,
-        kind=RunKind.ADHOC,
-        queue=spec.queue,
-        priority=spec.priority,
-        tags=spec.tags,
-        now_ms=now_ms,
-    )
-
-
-async def _create_many(surface: Surface, request: Request, raw: bytes) -> Response:
-    problems, now_ms = Problems(), surface.operations.now_ms()
-    bulk = read_body(raw, BulkInput, problems)
-    asked = [] if bulk.runs is UNSET else bulk.runs
-    if not 1 <= len(asked) <= limits.RUNS_PER_CALL_MAX and not problems.touch("runs"):
-        problems.add("runs", f"must be 1 to {limits.RUNS_PER_CALL_MAX} runs, and are {len(asked)}")
-        problems.raise_any()
-    specs = []
-    for index, one in enumerate(asked):
-        if problems.full:
-            break
-        inside = problems.within(f"runs[{index}].")
-        specs.append(to_spec(one, inside, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max))
-        if index % RUNS_PER_TURN == RUNS_PER_TURN - 1:
-            await asyncio.sleep(0)
-    problems.raise_any()
-    run_ids = await _enqueue(surface, tenant_of(request), specs)
-    return json_answer(BulkView([RunRef(run_text(run_id)) for run_id in run_ids]), status=201)
-
-
-async def _enqueue(surface: Surface, tenant: str, specs: list[AdhocSpec]) -> list[RunId]:
-    """Write many runs; each is answered by the one that stands for it."""
+async def _enqueue(surface: Surface, tenant: str, specs: list[AdhocSpec], *, atomic: bool) -> list[UniqueAnswer]:
+    """Write runs; each is answered by the one that stands for it."""
     adhoc = [_adhoc(spec) for spec in specs]
-    if all(spec.dedupe is None for spec in specs):
-        return await surface.operations.enqueue(tenant, adhoc)
-    answers = await surface.operations.enqueue_unique(tenant, adhoc, [spec.dedupe for spec in specs])
-    for index, answer in enumerate(answers):
-        if answer.refused:
-            raise Conflict(f"runs[{index}]: {answer.refusal}")
-    return [answer.run_id for answer in answers]
+    if any(spec.dedupe is not None for spec in specs):
+        return await surface.operations.enqueue_unique(tenant, adhoc, [spec.dedupe for spec in specs], atomic=atomic)
+    run_ids = await surface.operations.enqueue(tenant, adhoc) if adhoc else []
+    return [UniqueAnswer(run_id, UniqueVerdict.WRITTEN) for run_id in run_ids]
 
 
-def _is_bulk(raw: bytes) -> bool:
-    """Whether the body is an object with `runs`. Anything that cannot be read is for the reader of one run to refuse."""
-    if b'"runs"' not in raw:
-        return False
-    try:
-        return "runs" in _members.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
+def _standing(answer: UniqueAnswer) -> RunItem:
+    return RunItem(201 if answer.written else 200, RunRef(run_text(answer.run_id)))
+
+
+def _refused(refusal: Invalid | Conflict) -> RunItem:
+    problem = refusal_problem(refusal)
+    return RunItem(problem.status, problem=problem)
 
 
 def _adhoc(spec: AdhocSpec) -> AdhocRun:
@@ -165,9 +160,9 @@ ROUTES = (
         method="POST",
         path="/v1/runs",
         handler=create,
-        summary="Run something at once or later without a job: one run, or many in one call, all or none.",
-        request=AdhocInput | BulkInput,
-        response=RunView | BulkView,
+        summary="Run something at once or later without a job.",
+        request=AdhocInput,
+        response=RunView,
         status=201,
     ),
     ApiRoute(
@@ -177,6 +172,14 @@ ROUTES = (
         summary="List runs, latest scheduled first.",
         response=Page[RunView],
         query=LIST_QUERY,
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/runs/bulk",
+        handler=create_many,
+        summary="Run many things without a job in one call.",
+        request=BulkRunsInput,
+        response=BulkRunsView,
     ),
     ApiRoute(method="GET", path="/v1/runs/{id}", handler=get, summary="Get a run with its attempts.", response=RunView),
     ApiRoute(

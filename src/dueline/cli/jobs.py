@@ -19,6 +19,7 @@ from dueline.cli.output import (
     print_table,
     schedule_line,
     show,
+    show_bulk,
     target_line,
 )
 
@@ -30,7 +31,7 @@ app = typer.Typer(
 @app.command()
 @job_options
 def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
-    """Create a job. Without a schedule it runs only when asked.
+    """Create a job. Without a schedule it runs only when asked. A file may hold many: {"jobs": […]}.
 
     \b
     Examples:
@@ -41,8 +42,12 @@ def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
       dueline job create --task report --arg day=2026-03-29 --cron "0 6 * * *"
       dueline job create -f job.json
     """
+    written = asked.whole()
     with connect() as client:
-        job = client.create_job(asked.whole())
+        if "jobs" in written:
+            show_bulk(client.post("/v1/jobs/bulk", written), "job", output)
+            return
+        job = client.create_job(written)
         tell_of_task(client, job["target"])
     show(job, output)
 

@@ -86,6 +86,21 @@ def show(record: dict[str, Any], output: Output) -> None:
     (print_json if output is Output.JSON else print_record)(record)
 
 
+def show_bulk(answer: dict[str, Any], noun: str, output: Output) -> None:
+    """What became of each of many things; ends the command as failed when one of them was refused."""
+    if output is Output.JSON:
+        print_json(answer)
+    else:
+        print_table(
+            ["STATUS", "ID", "PROBLEM"],
+            [(item["status"], item.get(noun, {}).get("id"), _told(item.get("problem"))) for item in answer["items"]],
+            uncut=["ID"],
+        )
+    if answer["failed"]:
+        typer.echo(f"{answer['failed']} of {len(answer['items'])} were refused.", err=True)
+        raise typer.Exit(FAILED)
+
+
 def print_bars(bars: Sequence[tuple[str, float, str]]) -> None:
     """Rows of a label, a bar as long as its number, and a text, in the width of the terminal."""
     table = Table(box=None, pad_edge=False, show_header=False)
@@ -145,6 +160,13 @@ def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
 def _console(*, err: bool = False) -> Console:
     stream = sys.stderr if err else sys.stdout
     return Console(width=None if stream.isatty() else WIDTH_PIPED, highlight=False, stderr=err)
+
+
+def _told(problem: dict[str, Any] | None) -> str | None:
+    if problem is None:
+        return None
+    errors = problem.get("errors", ())
+    return "; ".join(f"{error['field']}: {error['reason']}" for error in errors) or str(problem.get("detail", ""))
 
 
 def _bar(letters: float) -> str:

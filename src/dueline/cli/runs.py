@@ -10,7 +10,7 @@ from dueline.cli import options
 from dueline.cli.connecting import connect
 from dueline.cli.job_options import Written, run_options
 from dueline.cli.jobtypes import tell_of_task
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table, show
+from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table, show, show_bulk
 
 app = typer.Typer(help="Runs: list them, look at one, end one, run something without a job.", no_args_is_help=True)
 
@@ -137,11 +137,9 @@ def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
     """
     written = asked.whole()
     with connect() as client:
+        if "runs" in written:
+            show_bulk(client.post("/v1/runs/bulk", written), "run", output)
+            return
         created = client.create_run(written)
         tell_of_task(client, written.get("target"))
-    if output is Output.JSON:
-        print_json(created)
-    elif "items" in created:
-        print_table(["ID"], [(item["id"],) for item in created["items"]], uncut=["ID"])
-    else:
-        print_record(created)
+    show(created, output)

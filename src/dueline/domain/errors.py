@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 
 class DuelineError(Exception):
     """The base of every error that Dueline raises on purpose."""
@@ -31,7 +33,19 @@ class NotFound(DuelineError):
 
 
 class Conflict(DuelineError):
-    """The thing is not in a state that allows this: read it again, then decide."""
+    """The thing is not in a state that allows this: read it again, then decide. Where single fields are why, `problems` names them."""
+
+    def __init__(self, reason: str, *problems: tuple[str, str]) -> None:
+        super().__init__(reason)
+        self.problems = problems
+
+
+class NamesTaken(Conflict):
+    """Of jobs that were to be written all or none, these have names that are taken. None was written."""
+
+    def __init__(self, job_ids: Collection[bytes]) -> None:
+        super().__init__(f"{len(job_ids)} names are taken")
+        self.job_ids = frozenset(job_ids)
 
 
 class VersionMismatch(DuelineError):

@@ -9,6 +9,10 @@ BODY_BYTES_MAX = 32 * 1024 * 1024
 """An API request's body. It holds the largest bulk call (10,000 runs) with payloads of a few KiB each."""
 RUNS_PER_CALL_MAX = 10_000
 """Runs in one bulk call: about a second of store time, so that one caller cannot hold the writer for long."""
+JOBS_PER_CALL_MAX = 10_000
+"""Jobs in one bulk call: about a second from the call to its answer, and half of it with the writer."""
+PROBLEMS_PER_ITEM_MAX = 10
+"""Field problems told of one item of a bulk call: an answer stays in proportion to its question, however bad that is."""
 PAGE_ROWS_MAX = 500
 PAGE_ROWS_DEFAULT = 50
 NAME_LETTERS_MAX = 200
@@ -231,6 +235,8 @@ SHARES_SHOWN_MAX = 1_000
 """Tenants of one queue that are shown with their shares."""
 
 # Loops.
+TURN_S = 0.005
+"""How long one piece of work keeps the event loop to itself: a call of thousands must not make the heartbeat of its process late."""
 POLL_S = 0.5
 """The truth behind lost wake-ups: nothing due waits longer than this to be noticed."""
 OUTCOME_GROUP_S = 0.003

@@ -39,8 +39,14 @@ async def load_calendars(store: CalendarStore, tenant: str, definitions: Iterabl
 
 async def named_calendars(store: CalendarStore, tenant: str, definition: Definition) -> Calendars:
     """The calendars that a definition names, by name; Invalid when one does not exist."""
-    names = () if definition.schedule is None else definition.schedule.calendars
     found = await load_calendars(store, tenant, [definition])
+    check_calendars(definition, found)
+    return found
+
+
+def check_calendars(definition: Definition, found: Calendars) -> None:
+    """Raise Invalid when a definition names a calendar that was not found."""
+    names = () if definition.schedule is None else definition.schedule.calendars
     missing = [
         (f"schedule.calendars[{index}]", f"there is no calendar {name!r}")
         for index, name in enumerate(names)
@@ -48,7 +54,6 @@ async def named_calendars(store: CalendarStore, tenant: str, definition: Definit
     ]
     if missing:
         raise Invalid(*missing)
-    return found
 
 
 class CalendarDesk:

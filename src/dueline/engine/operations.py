@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from dueline.domain import changes
-from dueline.domain.errors import Conflict, InvalidSchedule, NotFound
+from dueline.domain import changes, limits
+from dueline.domain.errors import Conflict, Invalid, InvalidSchedule, NamesTaken, NotFound
 from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, run_text
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
 from dueline.domain.overlap import Overlap
+from dueline.domain.planning import Position
 from dueline.domain.run import NewRun
 from dueline.domain.single_changes import OccurrenceChange, change_occurrence
 from dueline.domain.states import EndReason, JobState, RunKind
 from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun
-from dueline.engine.calendars import named_calendars
+from dueline.engine.calendars import check_calendars, load_calendars, named_calendars
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
+from dueline.runtime.turns import Turns
 from dueline.store.protocol import Store
 from dueline.store.shapes import CancelAnswer, NewJob
 
@@ -44,6 +47,16 @@ class AdhocRun(msgspec.Struct, frozen=True, kw_only=True):
     due_ms: int | None = None
 
 
+Define = Callable[[JobId, int], Definition]
+
+
+class CreatedJobs(NamedTuple):
+    """What became of each wish, by its place among them."""
+
+    jobs: dict[int, Job]
+    refused: dict[int, Invalid | Conflict]
+
+
 class Operations:
     """Everything that changes something, for one tenant a call. All surfaces go through here."""
 
@@ -56,21 +69,42 @@ class Operations:
         """The store's time, for reading instants that are relative to now."""
         return self._time().now_ms()
 
-    async def create_job(self, tenant: str, define: Callable[[JobId, int], Definition]) -> Job:
+    async def create_job(self, tenant: str, define: Define) -> Job:
         """Create a job. `define` gets the id and the time, and raises Invalid for what can never work."""
-        now_ms = self.now_ms()
-        job_id = new_job_id(now_ms, self._chance.entropy())
-        definition = define(job_id, now_ms)
-        calendars = await named_calendars(self._store, tenant, definition)
-        position = changes.first_position(definition.schedule, calendars, now_ms=now_ms)
-        if definition.schedule is not None and not changes.ever_fires(definition.schedule, calendars, position):
-            raise InvalidSchedule("schedule", "never fires: its calendars and changes leave nothing of it")
-        (job,) = await self._store.create_jobs(
-            [NewJob(id=job_id, tenant=tenant, definition=definition, position=position)]
-        )
-        if job is None:
-            raise Conflict(f"the name {definition.name!r} is taken")
-        return job
+        created = await self.create_jobs(tenant, [define])
+        for refusal in created.refused.values():
+            raise refusal
+        return created.jobs[0]
+
+    async def create_jobs(self, tenant: str, define: Sequence[Define], *, atomic: bool = False) -> CreatedJobs:
+        """Create many jobs: one that is refused leaves the others. With `atomic` none is created unless all are."""
+        now_ms, turns = self.now_ms(), Turns()
+        drafts: dict[int, tuple[JobId, Definition]] = {}
+        refused: dict[int, Invalid | Conflict] = {}
+        for index, define_one in enumerate(define):
+            job_id = new_job_id(now_ms, self._chance.entropy())
+            try:
+                drafts[index] = job_id, define_one(job_id, now_ms)
+            except Invalid as refusal:
+                refused[index] = refusal
+                if atomic and len(refused) == limits.PROBLEMS_MAX:
+                    break
+            await turns.give()
+        if atomic and refused:
+            return CreatedJobs({}, refused)
+        calendars = await load_calendars(self._store, tenant, [definition for _, definition in drafts.values()])
+        new: dict[int, NewJob] = {}
+        for index, (job_id, definition) in drafts.items():
+            try:
+                position = _first_position(definition, calendars, now_ms=now_ms)
+            except Invalid as refusal:
+                refused[index] = refusal
+            else:
+                new[index] = NewJob(id=job_id, tenant=tenant, definition=definition, position=position)
+            await turns.give()
+        if atomic and refused:
+            return CreatedJobs({}, refused)
+        return await self._write_jobs(new, refused, atomic=atomic)
 
     async def edit_job(
         self, tenant: str, job_id: JobId, define: Callable[[Job, int], Definition], *, expected_version: int | None
@@ -170,11 +204,12 @@ class Operations:
         return [run.id for run in runs]
 
     async def enqueue_unique(
-        self, tenant: str, adhoc: Sequence[AdhocRun], dedupes: Sequence[Dedupe | None]
+        self, tenant: str, adhoc: Sequence[AdhocRun], dedupes: Sequence[Dedupe | None], *, atomic: bool = False
     ) -> list[UniqueAnswer]:
-        """Write runs, each with the key that it asks for, if it does; answers in their order. Where one is refused, none is written."""
+        """Write runs, each with the key that it asks for, if it does; answers in their order. With `atomic` none is written where one is
+        refused."""
         runs = zip(self._adhoc_runs(tenant, adhoc), dedupes, strict=True)
-        return await self._store.enqueue_unique([UniqueRun(run, dedupe) for run, dedupe in runs], atomic=True)
+        return await self._store.enqueue_unique([UniqueRun(run, dedupe) for run, dedupe in runs], atomic=atomic)
 
     def _adhoc_runs(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[NewRun]:
         now_ms = self.now_ms()
@@ -203,3 +238,29 @@ class Operations:
                 )
             )
         return runs
+
+    async def _write_jobs(
+        self, new: dict[int, NewJob], refused: dict[int, Invalid | Conflict], *, atomic: bool
+    ) -> CreatedJobs:
+        jobs: dict[int, Job] = {}
+        try:
+            written = await self._store.create_jobs(list(new.values()), atomic=atomic) if new else []
+        except NamesTaken as error:
+            taken = [index for index, job in new.items() if job.id in error.job_ids]
+        else:
+            jobs = {index: job for index, job in zip(new, written, strict=True) if job is not None}
+            taken = [index for index in new if index not in jobs]
+        for index in taken:
+            name = new[index].definition.name
+            refused[index] = Conflict(f"the name {name!r} is taken", ("name", f"{name!r} is taken"))
+        return CreatedJobs(jobs, refused)
+
+
+def _first_position(definition: Definition, calendars: changes.Calendars, *, now_ms: int) -> Position:
+    """Where the schedule of a new job stands; Invalid when it would never fire, or names a calendar that is not there."""
+    schedule = definition.schedule
+    check_calendars(definition, calendars)
+    position = changes.first_position(schedule, calendars, now_ms=now_ms)
+    if schedule is not None and not changes.ever_fires(schedule, calendars, position):
+        raise InvalidSchedule("schedule", "never fires: its calendars and changes leave nothing of it")
+    return position

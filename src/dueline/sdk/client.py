@@ -61,6 +61,11 @@ class Client:
     def create_job(self, job: Mapping[str, Any]) -> Json:
         return self._json("POST", "/v1/jobs", job)
 
+    def create_jobs(self, jobs: Sequence[Mapping[str, Any]], *, atomic: bool = False) -> Json:
+        """Create many jobs: `items` in their order, each with its `status` and a `job` or a `problem`. With `atomic` all or none, and a
+        refusal is raised as for one."""
+        return self._json("POST", "/v1/jobs/bulk", {"jobs": jobs, "atomic": atomic})
+
     def job(self, job_id: str) -> Json:
         return self._json("GET", _path("jobs", job_id))
 
@@ -131,9 +136,10 @@ class Client:
         """Write a run; with a `dedupe_key` the answer may be another that stands for it."""
         return self._json("POST", "/v1/runs", run)
 
-    def create_runs(self, runs: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Write many runs, all or none; answers their ids in order."""
-        return [item["id"] for item in self._json("POST", "/v1/runs", {"runs": runs})["items"]]
+    def create_runs(self, runs: Sequence[Mapping[str, Any]], *, atomic: bool = False) -> Json:
+        """Write many runs: `items` in their order, each with its `status` and a `run` or a `problem`. With `atomic` all or none, and a
+        refusal is raised as for one."""
+        return self._json("POST", "/v1/runs/bulk", {"runs": runs, "atomic": atomic})
 
     def run(self, run_id: str) -> Json:
         return self._json("GET", _path("runs", run_id))

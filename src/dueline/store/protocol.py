@@ -75,8 +75,9 @@ class SchemaStore(Protocol):
 
 
 class JobStore(Protocol):
-    async def create_jobs(self, jobs: Sequence[NewJob]) -> list[Job | None]:
-        """Write jobs with their plans. An answer of None: the name is taken by a living job of the tenant, nothing was written.
+    async def create_jobs(self, jobs: Sequence[NewJob], *, atomic: bool = False) -> list[Job | None]:
+        """Write jobs with their plans. An answer of None: the name is taken by a living job of the tenant, or by one before it in the
+        batch; it was not written. With `atomic` all are written or none: NamesTaken says why not.
 
         The plan of a job that names calendars is written stale.
         """

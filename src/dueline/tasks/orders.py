@@ -55,7 +55,7 @@ class Order:
         if not runs:
             return []
         with self._task.connect() as client:
-            return client.create_runs(runs)
+            return [str(item["run"]["id"]) for item in client.create_runs(runs, atomic=True)["items"]]
 
     def _run(self, arguments: bytes) -> dict[str, Any]:
         run = self._task.options.fields() | self._fields | {"target": self._task.target(arguments)}

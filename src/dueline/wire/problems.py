@@ -21,7 +21,7 @@ class FieldProblem(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An error as RFC 9457 has it. `type` is stable and names what to do next; `errors` are the fields of a 422."""
+    """An error as RFC 9457 has it. `type` is stable and names what to do next; `errors` are the fields at fault."""
 
     type: str
     title: str
@@ -34,15 +34,16 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Problems:
     """Field problems, gathered until all fields were looked at, so that a caller can correct them in one go."""
 
-    __slots__ = ("_found", "_prefix")
+    __slots__ = ("_found", "_most", "_prefix")
 
-    def __init__(self) -> None:
+    def __init__(self, *, most: int = limits.PROBLEMS_MAX) -> None:
         self._prefix = ""
+        self._most = most
         self._found: dict[tuple[str, str], None] = {}
 
     def within(self, prefix: str) -> Problems:
         """The same collection, seen from inside a field: what is added there gets the prefix."""
-        inside = Problems()
+        inside = Problems(most=self._most)
         inside._prefix = self._prefix + prefix
         inside._found = self._found
         return inside
@@ -68,11 +69,11 @@ class Problems:
     @property
     def full(self) -> bool:
         """Whether looking further would tell the caller nothing more."""
-        return len(self._found) >= limits.PROBLEMS_MAX
+        return len(self._found) >= self._most
 
     def raise_any(self) -> None:
         if self._found:
-            raise Invalid(*list(self._found)[: limits.PROBLEMS_MAX])
+            raise Invalid(*list(self._found)[: self._most])
 
 
 class Gathering:

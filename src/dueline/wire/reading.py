@@ -108,7 +108,7 @@ def _gather_struct(value: dict[str, Any], kind: type[T], field: str, problems: P
     prefix = f"{field}." if field else ""
     infos = _infos(kind)
     for name in value:
-        if name not in infos:
+        if name not in infos and not problems.full:
             problems.add(prefix + name, _unknown_reason(name, kind))
     arguments: dict[str, Any] = {}
     for name, info in infos.items():

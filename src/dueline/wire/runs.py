@@ -41,12 +41,6 @@ class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_
     due_at: str | None = None
 
 
-class BulkInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Many runs, written all or none."""
-
-    runs: list[AdhocInput] | UnsetType
-
-
 class AdhocSpec(msgspec.Struct, frozen=True, kw_only=True):
     """An ad-hoc run that was checked."""
 
@@ -108,16 +102,6 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     progress: float | None = None
     progress_note: str | None = None
     heard_at: str | None = None
-
-
-class RunRef(msgspec.Struct, frozen=True):
-    id: str
-
-
-class BulkView(msgspec.Struct, frozen=True):
-    """The runs of a bulk call, in its order."""
-
-    items: list[RunRef]
 
 
 def to_spec(

@@ -102,7 +102,7 @@ async def until(condition: Callable[[], bool]) -> None:
 def enqueue(api: ServedApi, target: dict[str, Any], count: int = 1, **fields: Any) -> list[str]:
     """The ids of runs that are ready."""
     runs = [{"target": target, **fields}] * count
-    return [item["id"] for item in api.call("POST", "/v1/runs", {"runs": runs}).json["items"]]
+    return [item["run"]["id"] for item in api.call("POST", "/v1/runs/bulk", {"runs": runs}).json["items"]]
 
 
 def run(api: ServedApi, run_id: str) -> dict[str, Any]:

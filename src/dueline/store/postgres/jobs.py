@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
@@ -27,7 +28,13 @@ _LAST_ID = b"\xff" * 16
 
 
 class JobPart(Part):
-    async def create_jobs(self, jobs: Sequence[NewJob]) -> list[Job | None]:
+    async def create_jobs(self, jobs: Sequence[NewJob], *, atomic: bool = False) -> list[Job | None]:
+        # In the order of their names, for which those who want the same ones wait.
+        created_ms = await self._create(sorted(jobs, key=lambda job: (job.tenant, job.definition.name)), atomic=atomic)
+        return [created_job(job, created_ms=created_ms[job.id]) if job.id in created_ms else None for job in jobs]
+
+    async def _create(self, jobs: Sequence[NewJob], *, atomic: bool) -> dict[bytes, int]:
+        """When each of those was created that were."""
         definitions = [job.definition for job in jobs]
         args = [
             [job.id for job in jobs],
@@ -45,16 +52,17 @@ class JobPart(Part):
             [bool(calendar_names(definition)) for definition in definitions],
         ]
         uses = [(job.tenant, name, job.id) for job in jobs for name in calendar_names(job.definition)]
-        if not uses:
+        if not uses and not atomic:
             rows = await self._database.fetch(_SQL["create"], *args)
         else:
             async with self._database.transaction() as connection:
                 rows = await connection.fetch(_SQL["create"], *args)
                 created = {row[0] for row in rows}
+                if atomic and (taken := {job.id for job in jobs} - created):
+                    raise NamesTaken(taken)
                 await use_calendars(connection, [use for use in uses if use[2] in created])
-        created_ms: dict[bytes, int] = {row[0]: row[1] for row in rows}
         self._notices.announce("plans", *(["stale"] if uses else ()))
-        return [created_job(job, created_ms=created_ms[job.id]) if job.id in created_ms else None for job in jobs]
+        return {row[0]: row[1] for row in rows}
 
     async def job(self, tenant: str, job_id: JobId) -> Job | None:
         rows = await self._database.fetch(_SQL["get"], tenant, job_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
 from dueline.store.records import (
@@ -24,8 +25,8 @@ _LAST_ID = b"\xff" * 16
 
 
 class JobPart(Part):
-    async def create_jobs(self, jobs: Sequence[NewJob]) -> list[Job | None]:
-        return await self._database.write(_create_jobs, jobs)
+    async def create_jobs(self, jobs: Sequence[NewJob], *, atomic: bool = False) -> list[Job | None]:
+        return await self._database.write(_create_jobs, jobs, atomic=atomic)
 
     async def job(self, tenant: str, job_id: JobId) -> Job | None:
         return await self._database.read(_job, tenant, job_id)
@@ -40,8 +41,10 @@ class JobPart(Part):
         return await self._database.read(_job_versions, keys)
 
 
-def _create_jobs(session: Session, jobs: Sequence[NewJob]) -> list[Job | None]:
+def _create_jobs(session: Session, jobs: Sequence[NewJob], *, atomic: bool) -> list[Job | None]:
     created_ms: dict[bytes, int] = dict(session.rows(_SQL["create"], pack([_job_row(job) for job in jobs])))
+    if atomic and (taken := {job.id for job in jobs} - created_ms.keys()):
+        raise NamesTaken(taken)
     created = [created_job(job, created_ms=created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
     planned = [job for job in created if job is not None and not is_exhausted(job.position)]
     plans = [plan_row(job, generation=1, stale=bool(calendar_names(job.definition))) for job in planned]
