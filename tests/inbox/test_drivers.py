@@ -25,7 +25,7 @@ def test_a_receiver_gets_no_server_and_no_driver() -> None:
     modules = set(ended.stdout.split())
     ours = {name for name in modules if name.partition(".")[0] == "dueline"}
     parts = {".".join(name.split(".")[:2]) for name in ours}
-    assert parts == {"dueline", "dueline.domain", "dueline.inbox", "dueline.runtime"}
+    assert parts == {"dueline", "dueline.domain", "dueline.drivers", "dueline.inbox", "dueline.runtime"}
     assert {name for name in ours if name.startswith("dueline.runtime.")} == {"dueline.runtime.clock"}
     foreign = {name.partition(".")[0] for name in modules} - sys.stdlib_module_names - {"dueline"}
     assert foreign <= {"msgspec", "typing_extensions"}

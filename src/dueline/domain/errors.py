@@ -55,6 +55,10 @@ class VersionMismatch(DuelineError):
         super().__init__(f"the job is at version {actual}, not {expected}")
 
 
+class Misused(DuelineError):
+    """Called like this it could not keep its promise: correct the program."""
+
+
 class LeaseLost(DuelineError):
     """This process was declared dead: stop everything, start again under a new boot id."""
 

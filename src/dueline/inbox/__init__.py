@@ -5,8 +5,9 @@ It needs no server and no driver of a database besides the receiver's own.
 
 from __future__ import annotations
 
+from dueline.domain.errors import Misused
 from dueline.inbox.delivery import Delivery
-from dueline.inbox.errors import MalformedHeader, MissingHeader, Misused, OutOfTime, Rejected, WrongSignature
+from dueline.inbox.errors import MalformedHeader, MissingHeader, OutOfTime, Rejected, WrongSignature
 from dueline.inbox.inbox import Inbox
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Why a delivery is not taken, and what a program must not do with an inbox."""
+"""Why a delivery is not taken."""
 
 from __future__ import annotations
 
@@ -34,7 +34,3 @@ class OutOfTime(Rejected):
     def __init__(self, *, late_s: float) -> None:
         super().__init__(f"it was signed {abs(late_s):.0f} s {'ago' if late_s > 0 else 'from now'}")
         self.late_s = late_s
-
-
-class Misused(DuelineError):
-    """Called like this an inbox could not keep its promise: correct the program."""

@@ -7,13 +7,13 @@ from datetime import timedelta
 from typing import Any, overload
 
 from dueline.domain import limits
-from dueline.domain.errors import Invalid
+from dueline.domain.errors import Invalid, Misused
 from dueline.domain.signing import is_signed, read_secret
+from dueline.drivers import AsyncConnection, Rows, Statement, SyncConnection, run
 from dueline.inbox import delivery as names
 from dueline.inbox import statements
 from dueline.inbox.delivery import Delivery, Headers, number, read_delivery, read_headers, required
-from dueline.inbox.drivers import AsyncConnection, Rows, Statement, SyncConnection, run
-from dueline.inbox.errors import MalformedHeader, Misused, OutOfTime, WrongSignature
+from dueline.inbox.errors import MalformedHeader, OutOfTime, WrongSignature
 from dueline.runtime.clock import Clock, SystemClock
 
 _MILLISECOND = timedelta(milliseconds=1)

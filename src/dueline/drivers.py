@@ -1,11 +1,12 @@
-"""One statement on a receiver's own connection, whichever driver it is of. Drivers are known by name and never imported."""
+"""One statement on a caller's own connection, whichever driver it is of. Drivers are known by name and never imported."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from dueline.inbox.errors import Misused
+from dueline.domain.errors import Misused
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ class AsyncConnection(Protocol):
 class Pending(Generic[T]):
     """What an asynchronous connection will answer, to be awaited once.
 
-    As a condition a forgotten `await` would always be true, and every delivery the first; so it is an error.
+    As a condition a forgotten `await` would always be true; so it is an error.
     """
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
@@ -38,11 +39,16 @@ class Pending(Generic[T]):
 
     def __bool__(self) -> bool:
         self._coroutine.close()
-        raise Misused("the connection is asynchronous: await the answer of the inbox")
+        raise Misused("the connection is asynchronous: await the answer")
+
+
+class Database(Enum):
+    SQLITE = "SQLite"
+    POSTGRES = "PostgreSQL"
 
 
 class Statement(NamedTuple):
-    """SQL that both databases understand, with a question mark for each argument."""
+    """SQL with a question mark for each argument, and with no other."""
 
     sql: str
     arguments: tuple[Any, ...]
@@ -50,6 +56,7 @@ class Statement(NamedTuple):
 
 
 class Driver(NamedTuple):
+    database: Database
     placeholder: str
     """Of an argument, by its number."""
     in_transaction: Callable[[Any], bool]
@@ -73,6 +80,11 @@ async def _run_later(driver: Driver, connection: Any, statement: Statement, read
     return read(await driver.fetch(connection, _spell(statement.sql, driver.placeholder), statement.arguments))
 
 
+def database_of(connection: Any) -> Database:
+    """What a connection leads to, or Misused for what is none."""
+    return _driver_of(connection).database
+
+
 def _driver_of(connection: Any) -> Driver:
     for kind in type(connection).__mro__:
         driver = _DRIVERS.get((kind.__module__.partition(".")[0], kind.__qualname__))
@@ -80,14 +92,14 @@ def _driver_of(connection: Any) -> Driver:
             return driver
     kind = type(connection)
     raise Misused(
-        f"{kind.__module__}.{kind.__qualname__} is no connection that an inbox can use: it takes those of sqlite3, psycopg and asyncpg"
+        f"{kind.__module__}.{kind.__qualname__} is no connection that can be used: give one of sqlite3, psycopg or asyncpg"
     )
 
 
 def _check_transaction(driver: Driver, connection: Any, statement: Statement) -> None:
     if statement.needs_transaction and not driver.in_transaction(connection):
         raise Misused(
-            "there is no transaction: the receipt would stay even if the effect is lost. Begin one, and commit it after the effect"
+            "there is no transaction: this would stay even if what belongs to it is lost. Begin one, and commit both together"
         )
 
 
@@ -128,7 +140,7 @@ async def _psycopg_fetch_later(connection: Any, sql: str, arguments: Sequence[An
 
 
 def _plain_rows(_cursor: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Whatever rows the receiver likes to have."""
+    """Whatever rows the caller likes to have."""
     return tuple
 
 
@@ -141,12 +153,14 @@ async def _asyncpg_fetch(connection: Any, sql: str, arguments: Sequence[Any]) ->
     return rows
 
 
-_ASYNCPG = Driver("${}", _asyncpg_in_transaction, _asyncpg_fetch, is_async=True)
+_ASYNCPG = Driver(Database.POSTGRES, "${}", _asyncpg_in_transaction, _asyncpg_fetch, is_async=True)
 # By the top module and the name of their class. A pool is none: it has a transaction for each statement.
 _DRIVERS = {
-    ("sqlite3", "Connection"): Driver("?", _sqlite_in_transaction, _sqlite_fetch, is_async=False),
-    ("psycopg", "Connection"): Driver("%s", _psycopg_in_transaction, _psycopg_fetch, is_async=False),
-    ("psycopg", "AsyncConnection"): Driver("%s", _psycopg_in_transaction, _psycopg_fetch_later, is_async=True),
+    ("sqlite3", "Connection"): Driver(Database.SQLITE, "?", _sqlite_in_transaction, _sqlite_fetch, is_async=False),
+    ("psycopg", "Connection"): Driver(Database.POSTGRES, "%s", _psycopg_in_transaction, _psycopg_fetch, is_async=False),
+    ("psycopg", "AsyncConnection"): Driver(
+        Database.POSTGRES, "%s", _psycopg_in_transaction, _psycopg_fetch_later, is_async=True
+    ),
     ("asyncpg", "Connection"): _ASYNCPG,
     ("asyncpg", "PoolConnectionProxy"): _ASYNCPG,
 }
