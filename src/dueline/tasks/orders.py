@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import msgspec
 
 from dueline.domain.durations import parse_duration
 from dueline.domain.instants import format_instant
+from dueline.drivers import AsyncConnection, SyncConnection
 from dueline.runtime.clock import SystemClock
+from dueline.tasks.transactions import Enlisted
 from dueline.tasks.when import duration_text, instant_text
 from dueline.wire.schedules import ScheduleForm
 
@@ -43,21 +45,31 @@ class Order:
         plain = {name: _plain(value) for name, value in fields.items()}
         return Order(self._task, self._fields | plain, delay_ms=self._delay_ms)
 
+    @overload
+    def within(self, connection: SyncConnection) -> Enlisted[str, list[str]]: ...
+    @overload
+    def within(self, connection: AsyncConnection) -> Enlisted[Awaitable[str], Awaitable[list[str]]]: ...
+    def within(self, connection: Any) -> Any:
+        """Written on a connection to PostgreSQL of the caller's own, in its transaction. Raises Misused for another connection."""
+        return Enlisted(self.to_run, connection)
+
     def enqueue(self, *args: Any, **kwargs: Any) -> str:
         """Ask for one run with these arguments; answers its id. Raises Invalid for arguments that do not fit, before anything is sent."""
-        run = self._run(self._task.parameters.write(args, kwargs))
+        run = self.to_run(args, kwargs)
         with self._task.connect() as client:
             return str(client.create_run(run)["id"])
 
     def enqueue_many(self, many: Iterable[Mapping[str, Any]]) -> list[str]:
         """Ask for a run with each of these arguments, all or none; answers their ids in order."""
-        runs = [self._run(self._task.parameters.write((), named)) for named in many]
+        runs = [self.to_run((), named) for named in many]
         if not runs:
             return []
         with self._task.connect() as client:
             return [str(item["run"]["id"]) for item in client.create_runs(runs, atomic=True)["items"]]
 
-    def _run(self, arguments: bytes) -> dict[str, Any]:
+    def to_run(self, positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """The run with these arguments, as the API has it; Invalid for arguments that do not fit."""
+        arguments = self._task.parameters.write(positional, named)
         run = self._task.options.fields() | self._fields | {"target": self._task.target(arguments)}
         if self._delay_ms is not None:
             run["due_at"] = format_instant(SystemClock().wall_ms() + self._delay_ms)

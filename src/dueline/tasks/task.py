@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import msgspec
 
 from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.job import DEFAULT_QUEUE
+from dueline.drivers import AsyncConnection, SyncConnection
 from dueline.sdk.client import Client
 from dueline.tasks.context import Context, LocalContext
 from dueline.tasks.orders import Order, schedule_of
 from dueline.tasks.parameters import Parameters
+from dueline.tasks.transactions import Enlisted
 from dueline.tasks.when import duration_text
 from dueline.wire.labels import check_count, check_name, check_queue, read_duration
 from dueline.wire.policies import RetryForm, to_retry
@@ -127,6 +129,14 @@ class Task(Generic[P, R]):
     def using(self, **fields: Any) -> Order:
         """Runs with other fields than the task's own: `task.using(queue="slow", priority=9, tags=["mail"]).enqueue(…)`."""
         return Order(self).using(**fields)
+
+    @overload
+    def within(self, connection: SyncConnection) -> Enlisted[str, list[str]]: ...
+    @overload
+    def within(self, connection: AsyncConnection) -> Enlisted[Awaitable[str], Awaitable[list[str]]]: ...
+    def within(self, connection: Any) -> Any:
+        """Runs that are there if and only if the transaction of a connection commits: `task.within(connection).enqueue(…)`."""
+        return Order(self).within(connection)
 
     def target(self, arguments: bytes) -> dict[str, Any]:
         """What a job or run of this task calls, as the API has it."""

@@ -1,0 +1,1 @@
+-- Enqueueing in a transaction of the caller's own is for PostgreSQL: this file belongs to one process, and nobody else writes to it.
