@@ -10,7 +10,7 @@ BODY_BYTES_MAX = 32 * 1024 * 1024
 RUNS_PER_CALL_MAX = 10_000
 """Runs in one bulk call: about a second of store time, so that one caller cannot hold the writer for long."""
 JOBS_PER_CALL_MAX = 10_000
-"""Jobs in one bulk call: about a second from the call to its answer, and half of it with the writer."""
+"""Jobs in one bulk call: about a second from the call to its answer, and a quarter of it with the writer."""
 PROBLEMS_PER_ITEM_MAX = 10
 """Field problems told of one item of a bulk call: an answer stays in proportion to its question, however bad that is."""
 PAGE_ROWS_MAX = 500
