@@ -81,6 +81,27 @@ async def test_what_is_committed_is_there(party: Party, store: Store, charge: Ta
     assert '"args":{"customer":"ada","cents":5}' in (claim.spec or "")
 
 
+async def test_an_app_enqueues_its_tasks_by_name_on_a_connection(party: Party, store: Store) -> None:
+    app = App("shop", url="http://127.0.0.1:9", api_key="")
+
+    @app.task(name="charge")
+    def charge(customer: str) -> None: ...
+
+    await party.begin()
+    await party.ask(lambda: app.enqueue(charge, {"customer": "ada"}, connection=party.connection))
+    await party.rollback()
+    assert await runs(store) == []
+    await party.begin()
+    run_id = await party.ask(
+        lambda: app.enqueue("charge", {"customer": "ada"}, connection=party.connection, priority=8)
+    )
+    await party.commit()
+    (run,) = await runs(store)
+    assert (run.id, run.priority) == (parse_run_id(run_id), 8)
+    with pytest.raises(Invalid, match="shop has no task charges"):
+        app.enqueue("charges", connection=party.connection)
+
+
 async def test_what_is_rolled_back_was_never_there(party: Party, store: Store, charge: Task[..., Any]) -> None:
     await party.begin()
     await buy(party, charge, "ada")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from types import MappingProxyType
@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from dueline.domain.errors import Invalid
 from dueline.domain.job import DEFAULT_QUEUE
+from dueline.drivers import AsyncConnection, SyncConnection
 from dueline.sdk.client import Client
 from dueline.tasks.connecting import Clients
 from dueline.tasks.task import Task, default_name, make_options
@@ -83,6 +84,56 @@ class App:
             return task
 
         return register if function is None else register(function)
+
+    @overload
+    def enqueue(
+        self,
+        task: Task[..., Any] | str,
+        args: Mapping[str, Any] | None = None,
+        /,
+        *,
+        connection: None = None,
+        **fields: Any,
+    ) -> str: ...
+    @overload
+    def enqueue(
+        self,
+        task: Task[..., Any] | str,
+        args: Mapping[str, Any] | None = None,
+        /,
+        *,
+        connection: SyncConnection,
+        **fields: Any,
+    ) -> str: ...
+    @overload
+    def enqueue(
+        self,
+        task: Task[..., Any] | str,
+        args: Mapping[str, Any] | None = None,
+        /,
+        *,
+        connection: AsyncConnection,
+        **fields: Any,
+    ) -> Awaitable[str]: ...
+    def enqueue(
+        self,
+        task: Task[..., Any] | str,
+        args: Mapping[str, Any] | None = None,
+        /,
+        *,
+        connection: Any = None,
+        **fields: Any,
+    ) -> Any:
+        """Ask for one run of a task, given itself or by its name, with arguments by theirs; `fields` are other fields of runs. With a
+        `connection` to PostgreSQL it is part of the transaction there, and is there if and only if that commits.
+
+        Answers the run's id, to be awaited where the connection is asynchronous.
+        """
+        known = self._tasks.get(task) if isinstance(task, str) else task
+        if known is None:
+            raise Invalid(("task", f"{self.name} has no task {task}"))
+        order = known.using(**fields)
+        return order.enqueue(**args or {}) if connection is None else order.within(connection).enqueue(**args or {})
 
     def client(self) -> AbstractContextManager[Client]:
         """A client of the app's server, for one thread."""
