@@ -6,9 +6,10 @@ instant (the generic cell rate algorithm): when the bucket would be full again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from hashlib import blake2b
+from operator import attrgetter
 from typing import NewType
 
 import msgspec
@@ -61,6 +62,11 @@ class Gate(msgspec.Struct, frozen=True):
     def id(self) -> GateId:
         text = "\x1f".join((self.scope, self.tenant, self.name))
         return GateId(blake2b(text.encode(), digest_size=16).digest())
+
+
+def latest(gates: Iterable[Gate]) -> dict[GateId, Gate]:
+    """Of several words on the same gate the latest; of two of the same time, the last."""
+    return {gate.id: gate for gate in sorted(gates, key=attrgetter("as_of"))}
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from dueline.domain.gates import (
     Wish,
     admit,
     charges,
+    latest,
     refills,
     unseen,
 )
@@ -39,7 +40,8 @@ class GatePart(Part):
             wishes = [wish for wish in wishes if wish.run_id in held]
             if not wishes:
                 return {}
-            seen, now_ms = await stand(connection, {gate for wish in wishes for gate in wish.gates})
+            gates = [gate for wish in wishes for gate in wish.gates]
+            seen, now_ms = await stand(connection, gates, entering=[wish.run_id for wish in wishes])
             starts, refused = admit(wishes, seen, now_us=now_ms * 1000, until_us=(now_ms + ahead_ms) * 1000)
             taken = [(gate.id, wish.run_id) for wish in wishes if wish.run_id in starts for gate in wish.gates]
             if taken:
@@ -84,9 +86,11 @@ class GatePart(Part):
         return len(freed)
 
 
-async def stand(connection: Connection, gates: Collection[Gate]) -> tuple[dict[GateId, Seen], int]:
-    """Lock gates, in order; answers what they let through and how they stand, and the time."""
-    named = sorted({gate.id: gate for gate in gates}.items())
+async def stand(
+    connection: Connection, gates: Sequence[Gate], *, entering: Sequence[RunId] = ()
+) -> tuple[dict[GateId, Seen], int]:
+    """Lock gates, in order; answers what they let through and how they stand without those who are entering, and the time."""
+    named = sorted(latest(gates).items())
     rows = await connection.fetch(
         _SQL["stand"],
         [gate_id for gate_id, _ in named],
@@ -99,7 +103,7 @@ async def stand(connection: Connection, gates: Collection[Gate]) -> tuple[dict[G
         [1 if gate.rate is None else gate.rate.burst for _, gate in named],
     )
     seen = {GateId(row[0]): _seen(row) for row in rows}
-    return seen, await _count(connection, seen)
+    return seen, await _count(connection, seen, entering)
 
 
 async def leave_gates(connection: Connection, run_ids: Collection[bytes]) -> set[str]:
@@ -108,12 +112,10 @@ async def leave_gates(connection: Connection, run_ids: Collection[bytes]) -> set
     Each statement has a snapshot of its own: whoever holds a run at a gate has it locked, so once the gates are locked here, the last
     statement sees every run that was held there.
     """
-    if not run_ids:
+    gates = await connection.fetch(_SQL["gates"], list(run_ids)) if run_ids else []
+    if not gates:
         return set()
     left = Counter(map(itemgetter(0), await connection.fetch(_SQL["leave"], list(run_ids))))
-    if not left:
-        return set()
-    gates = await connection.fetch(_SQL["gates"], list(left))
     topics = {f"ready/{gate['name']}" for gate in gates if gate["scope"] == Scope.QUEUE}
     rooms = {
         gate["gate"]: left[gate["gate"]] for gate in gates if gate["most"] is not None and gate["refill_ms"] is None
@@ -124,8 +126,8 @@ async def leave_gates(connection: Connection, run_ids: Collection[bytes]) -> set
     return topics
 
 
-async def _count(connection: Connection, seen: Mapping[GateId, Seen]) -> int:
-    rows = await connection.fetch(_SQL["count_places"], list(seen))
+async def _count(connection: Connection, seen: Mapping[GateId, Seen], entering: Sequence[RunId] = ()) -> int:
+    rows = await connection.fetch(_SQL["count_places"], list(seen), list(entering))
     for row in rows:
         seen[row["gate"]].taken = row["taken"]
     now_ms: int = rows[0]["now_ms"]

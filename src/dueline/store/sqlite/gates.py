@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from dueline.domain import limits
-from dueline.domain.gates import Gate, GateId, Refusal, Scope, Seen, Wish, admit, charges, refills, unseen
+from dueline.domain.gates import Gate, GateId, Refusal, Scope, Seen, Wish, admit, charges, latest, refills, unseen
 from dueline.domain.ids import RunId
 from dueline.store.sqlite.part import Part, pack, pack_ids, queries
 from dueline.store.sqlite.places import vacate
@@ -35,9 +35,8 @@ class GatePart(Part):
         return await self._database.write(_sweep_gates, limit)
 
 
-def stand(session: Session, gates: Collection[Gate]) -> dict[GateId, Seen]:
+def stand(session: Session, gates: Sequence[Gate]) -> dict[GateId, Seen]:
     """What gates let through, and how they stand."""
-    named = {gate.id: gate for gate in gates}
     rows = [
         (
             gate_id.hex(),
@@ -49,17 +48,18 @@ def stand(session: Session, gates: Collection[Gate]) -> dict[GateId, Seen]:
             None if gate.rate is None else gate.rate.interval_us,
             1 if gate.rate is None else gate.rate.burst,
         )
-        for gate_id, gate in named.items()
+        for gate_id, gate in latest(gates).items()
     ]
     return _seen(session, session.rows(_SQL["stand"], pack(rows)))
 
 
 def leave_gates(session: Session, run_ids: Collection[bytes]) -> None:
     """Runs that are not under way any more leave their places, and the first that wait for them become ready."""
-    left = Counter(map(itemgetter(0), session.rows(_SQL["leave"], pack_ids(run_ids)))) if run_ids else None
-    if not left:
+    gates = session.rows(_SQL["gates"], pack_ids(run_ids)) if run_ids else []
+    if not gates:
         return
-    for gate, scope, name, most, refill_ms in session.rows(_SQL["gates"], pack_ids(left)):
+    left = Counter(map(itemgetter(0), session.rows(_SQL["leave"], pack_ids(run_ids))))
+    for gate, scope, name, most, refill_ms in gates:
         if scope == Scope.QUEUE:
             session.wake(f"ready/{name}")
         if most is not None and refill_ms is None:
@@ -71,7 +71,9 @@ def _enter(session: Session, wishes: Sequence[Wish], ahead_ms: int) -> dict[RunI
     claims = pack([(run_id.hex(), token) for run_id, token in tokens.items()])
     held = {row[0] for row in session.rows(_SQL["wishes"], claims)}
     wishes = [wish for wish in wishes if wish.run_id in held]
-    seen = stand(session, {gate for wish in wishes for gate in wish.gates})
+    # Those who are about to pass do not count, and what they have of earlier times is gone.
+    session.rows(_SQL["leave"], pack_ids([wish.run_id for wish in wishes]))
+    seen = stand(session, [gate for wish in wishes for gate in wish.gates])
     now_ms = session.now_ms
     starts, refused = admit(wishes, seen, now_us=now_ms * 1000, until_us=(now_ms + ahead_ms) * 1000)
     taken = [(gate.id.hex(), wish.run_id.hex()) for wish in wishes if wish.run_id in starts for gate in wish.gates]

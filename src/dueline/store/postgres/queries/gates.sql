@@ -23,8 +23,15 @@ ON CONFLICT (gate) DO UPDATE SET
 RETURNING g.gate, g.scope, g.most, g.interval_us, g.burst, g.full_us;
 
 -- name: count_places
--- Third step, in a statement of its own: what others wrote before the gates were locked is seen. And what time it is by now.
-SELECT g.gate, (SELECT count(*) FROM dueline.gate_places AS p WHERE p.gate = g.gate) AS taken, dueline.now_ms() AS now_ms
+-- Third step, in a statement of its own: what others wrote before the gates were locked is seen. Those who are about to pass do not count,
+-- and what they have of earlier times is gone. And what time it is by now.
+WITH outdated AS (
+    DELETE FROM dueline.gate_places WHERE run_id = ANY($2::uuid[])
+)
+SELECT
+    g.gate,
+    (SELECT count(*) FROM dueline.gate_places AS p WHERE p.gate = g.gate AND p.run_id <> ALL($2::uuid[])) AS taken,
+    dueline.now_ms() AS now_ms
 FROM unnest($1::uuid[]) AS g (gate);
 
 -- name: take_places
@@ -50,13 +57,18 @@ FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]) AS f (id, token, g
 WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
 RETURNING r.id;
 
+-- name: gates
+-- The gates where runs have places, locked in order, before the places are touched, as everywhere. Whoever was held there meanwhile is
+-- seen by the statements that follow.
+SELECT gate, scope, name, most, refill_ms
+FROM dueline.gates
+WHERE gate = ANY(ARRAY(SELECT p.gate FROM dueline.gate_places AS p WHERE p.run_id = ANY($1::uuid[])))
+ORDER BY gate
+FOR NO KEY UPDATE;
+
 -- name: leave
 -- Runs that are not under way any more leave their places.
 DELETE FROM dueline.gate_places WHERE run_id = ANY($1::uuid[]) RETURNING gate;
-
--- name: gates
--- Then the gates are locked, in order: whoever was held there meanwhile is seen by the statement that follows.
-SELECT gate, scope, name, most, refill_ms FROM dueline.gates WHERE gate = ANY($1::uuid[]) ORDER BY gate FOR NO KEY UPDATE;
 
 -- name: free_next
 -- move: free
@@ -109,9 +121,14 @@ WHERE g.gate = n.gate;
 SELECT min(refill_ms) FROM dueline.gates WHERE refill_ms IS NOT NULL;
 
 -- name: sweep_places
--- A place is worth what its run is: one whose run is not under way is nobody's.
-DELETE FROM dueline.gate_places AS p
-WHERE NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.run_id AND r.state = 'running');
+-- A place is worth what its run is: one whose run is not under way is nobody's. Whoever has one locked sees to it.
+DELETE FROM dueline.gate_places
+WHERE (gate, run_id) IN (
+    SELECT p.gate, p.run_id
+    FROM dueline.gate_places AS p
+    WHERE NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.run_id AND r.state = 'running')
+    FOR UPDATE SKIP LOCKED
+);
 
 -- name: sweep_found
 -- Gates where somebody waits though there is room: the truth behind a release that was missed, or that went to one who cannot use it.

@@ -51,13 +51,15 @@ FROM (
 WHERE runs.id = f.run_id AND runs.token = f.token AND runs.state = 'running'
 RETURNING id;
 
+-- name: gates
+-- The gates where runs have places.
+SELECT gate, scope, name, most, refill_ms
+FROM gates
+WHERE gate IN (SELECT p.gate FROM gate_places AS p WHERE p.run_id IN (SELECT unhex(value) FROM json_each(?1)));
+
 -- name: leave
 -- Runs that are not under way any more leave their places.
 DELETE FROM gate_places WHERE run_id IN (SELECT unhex(value) FROM json_each(?1)) RETURNING gate;
-
--- name: gates
--- The gates where places were left.
-SELECT gate, scope, name, most, refill_ms FROM gates WHERE gate IN (SELECT unhex(value) FROM json_each(?1));
 
 -- name: free_next
 -- move: free
