@@ -74,16 +74,14 @@ class GatePart(Part):
 
     async def sweep_gates(self, *, limit: int) -> int:
         await self._database.fetch(_SQL["sweep_places"])
-        await self._database.fetch(_SQL["forget"], limits.GATE_KEPT_MS, limit)
-        rows = await self._database.fetch(_SQL["sweep_found"], limit)
-        if not rows:
-            return 0
-        async with self._database.transaction() as connection:
-            rooms = {row[0]: limits.GATE_FREED_MAX if row[1] is None else row[1] for row in rows}
-            await connection.fetch(_SQL["gates"], list(rooms))
-            freed = await connection.fetch(_SQL["free_next"], list(rooms), list(rooms.values()))
+        forgotten = await self._database.fetch(_SQL["forget"], limits.GATE_KEPT_MS, limit)
+        rooms = {row[0]: row[1] for row in await self._database.fetch(_SQL["sweep_found"], limit)}
+        if not rooms:
+            return len(forgotten)
+        room = [limits.GATE_FREED_MAX if room is None else room for room in rooms.values()]
+        freed = await self._database.fetch(_SQL["free_next"], list(rooms), room)
         self._notices.announce(*{f"ready/{row[0]}" for row in freed})
-        return len(freed)
+        return max(len(freed), len(forgotten))
 
 
 async def stand(

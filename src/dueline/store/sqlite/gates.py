@@ -121,9 +121,10 @@ def _refill(session: Session, ahead_ms: int, limit: int) -> int | None:
 
 def _sweep_gates(session: Session, limit: int) -> int:
     session.rows(_SQL["sweep_places"])
-    session.rows(_SQL["forget"], limits.GATE_KEPT_MS, limit)
+    forgotten = session.rows(_SQL["forget"], limits.GATE_KEPT_MS, limit)
     rows = session.rows(_SQL["sweep_found"], limit)
-    return sum(_free_next(session, gate, limits.GATE_FREED_MAX if room is None else room) for gate, room in rows)
+    freed = sum(_free_next(session, gate, limits.GATE_FREED_MAX if room is None else room) for gate, room in rows)
+    return max(freed, len(forgotten))
 
 
 def _seen(session: Session, rows: list[Any]) -> dict[GateId, Seen]:

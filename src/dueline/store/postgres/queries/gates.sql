@@ -132,12 +132,23 @@ WHERE (gate, run_id) IN (
 
 -- name: sweep_found
 -- Gates where somebody waits though there is room: the truth behind a release that was missed, or that went to one who cannot use it.
-SELECT g.gate, g.most - t.taken AS room
-FROM dueline.gates AS g
-CROSS JOIN LATERAL (SELECT count(*)::integer AS taken FROM dueline.gate_places AS p WHERE p.gate = g.gate) AS t
-WHERE
-    g.refill_ms IS NULL AND (g.most IS NULL OR g.most > t.taken)
-    AND EXISTS (SELECT FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held')
+-- A walk over the index of those who wait that looks at one of them a gate. A gate that is not there any more has room for all.
+WITH RECURSIVE awaited (gate) AS (
+    (
+        SELECT waits_for FROM dueline.runs WHERE state = 'held' AND waits_for IS NOT NULL ORDER BY waits_for LIMIT 1
+    )
+    UNION ALL
+    SELECT n.waits_for
+    FROM awaited AS a
+    CROSS JOIN LATERAL (
+        SELECT h.waits_for FROM dueline.runs AS h WHERE h.state = 'held' AND h.waits_for > a.gate ORDER BY h.waits_for LIMIT 1
+    ) AS n
+)
+SELECT a.gate, g.most - t.taken AS room
+FROM awaited AS a
+LEFT JOIN dueline.gates AS g ON g.gate = a.gate
+CROSS JOIN LATERAL (SELECT count(*)::integer AS taken FROM dueline.gate_places AS p WHERE p.gate = a.gate) AS t
+WHERE g.gate IS NULL OR (g.refill_ms IS NULL AND (g.most IS NULL OR g.most > t.taken))
 LIMIT $1;
 
 -- name: forget
@@ -152,7 +163,8 @@ WHERE gate = ANY(ARRAY(
         AND NOT EXISTS (SELECT FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held')
     LIMIT $2
     FOR UPDATE SKIP LOCKED
-));
+))
+RETURNING gate;
 
 -- name: count_in
 -- Runs under way when a limit is set have places from then on, as if they had passed. One of the three is given.

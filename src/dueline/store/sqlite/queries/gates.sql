@@ -94,11 +94,20 @@ DELETE FROM gate_places WHERE NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.id = g
 
 -- name: sweep_found
 -- Gates where somebody waits though there is room: the truth behind a release that was missed, or that went to one who cannot use it.
-SELECT g.gate, g.most - (SELECT count(*) FROM gate_places AS p WHERE p.gate = g.gate) AS room
-FROM gates AS g
+-- A walk over the index of those who wait that looks at one of them a gate. A gate that is not there any more has room for all.
+WITH RECURSIVE awaited (gate) AS (
+    SELECT min(waits_for) FROM runs WHERE state = 'held' AND waits_for IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(h.waits_for) FROM runs AS h WHERE h.state = 'held' AND h.waits_for > a.gate) FROM awaited AS a WHERE a.gate IS NOT NULL
+)
+SELECT a.gate, g.most - (SELECT count(*) FROM gate_places AS p WHERE p.gate = a.gate) AS room
+FROM awaited AS a
+LEFT JOIN gates AS g ON g.gate = a.gate
 WHERE
-    g.refill_ms IS NULL AND (g.most IS NULL OR g.most > (SELECT count(*) FROM gate_places AS p WHERE p.gate = g.gate))
-    AND EXISTS (SELECT 1 FROM runs AS h WHERE h.waits_for = g.gate AND h.state = 'held')
+    a.gate IS NOT NULL AND (
+        g.gate IS NULL
+        OR (g.refill_ms IS NULL AND (g.most IS NULL OR g.most > (SELECT count(*) FROM gate_places AS p WHERE p.gate = a.gate)))
+    )
 LIMIT ?1;
 
 -- name: forget
@@ -112,7 +121,8 @@ WHERE gate IN (
         AND NOT EXISTS (SELECT 1 FROM gate_places AS p WHERE p.gate = g.gate)
         AND NOT EXISTS (SELECT 1 FROM runs AS h WHERE h.waits_for = g.gate AND h.state = 'held')
     LIMIT ?2
-);
+)
+RETURNING gate;
 
 -- name: count_in
 -- Runs under way when a limit is set have places from then on, as if they had passed. One of the three is given.
