@@ -60,7 +60,9 @@ class Gate(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> GateId:
-        text = "\x1f".join((self.scope, self.tenant, self.name))
+        """Those who share a key for how many are under way need not share it for how many start."""
+        of = "starts" if self.scope is Scope.KEY and self.rate is not None else ""
+        text = "\x1f".join((self.scope, of, self.tenant, self.name))
         return GateId(blake2b(text.encode(), digest_size=16).digest())
 
 
@@ -92,6 +94,14 @@ class Seen(msgspec.Struct):
     burst: int
     full_us: int
     taken: int
+    as_of: int = 0
+
+    def hear(self, gate: Gate) -> None:
+        """Take the word of whoever comes, unless there is a later one: jobs that share a key may think differently of what it allows, and
+        none passes by the word of another."""
+        if gate.as_of >= self.as_of:
+            self.most = gate.most
+            self.interval_us, self.burst = (None, 1) if gate.rate is None else (gate.rate.interval_us, gate.rate.burst)
 
     def has_place(self) -> bool:
         return self.most is None or self.taken < self.most
@@ -120,9 +130,9 @@ class Seen(msgspec.Struct):
 
 def unseen(gate: Gate) -> Seen:
     """A gate that nobody has passed."""
-    rate = gate.rate
-    interval_us, burst = (None, 1) if rate is None else (rate.interval_us, rate.burst)
-    return Seen(gate.scope, gate.most, interval_us, burst, full_us=0, taken=0)
+    seen = Seen(gate.scope, None, None, 1, full_us=0, taken=0)
+    seen.hear(gate)
+    return seen
 
 
 def next_refill_ms(gate: Seen, *, now_ms: int, ahead_ms: int, passed: int = 0) -> int | None:
@@ -179,14 +189,17 @@ def admit(
     starts: dict[RunId, int] = {}
     refused: dict[RunId, Refusal] = {}
     for wish in wishes:
-        gates = [(gate.id, seen[gate.id]) for gate in wish.gates]
+        gates = []
+        for gate in wish.gates:
+            seen[gate.id].hear(gate)
+            gates.append((gate.id, seen[gate.id]))
         refusal = _refusal(gates, now_us=now_us, until_us=until_us)
         if refusal is not None:
             refused[wish.run_id] = refusal
             continue
-        start_us = max(gate.start_us(now_us) for _, gate in gates)
-        for _, gate in gates:
-            gate.take(now_us)
+        start_us = max(passed.start_us(now_us) for _, passed in gates)
+        for _, passed in gates:
+            passed.take(now_us)
         starts[wish.run_id] = -(-start_us // _US)
     return starts, refused
 

@@ -167,5 +167,5 @@ async def _refill(connection: Connection, due: Sequence[Refill]) -> set[str]:
 
 def _seen(row: Any) -> Seen:
     """Before its places are counted."""
-    _, scope, most, interval_us, burst, full_us = row
-    return Seen(Scope(scope), most, interval_us, burst, full_us, 0)
+    _, scope, most, interval_us, burst, full_us, as_of = row
+    return Seen(Scope(scope), most, interval_us, burst, full_us, 0, as_of)

@@ -130,8 +130,8 @@ def _sweep_gates(session: Session, limit: int) -> int:
 def _seen(session: Session, rows: list[Any]) -> dict[GateId, Seen]:
     taken = dict(session.rows(_SQL["count_places"], pack_ids([row[0] for row in rows])))
     seen = {}
-    for gate, scope, most, interval_us, burst, full_us in rows:
-        seen[gate] = Seen(Scope(scope), most, interval_us, burst, full_us, taken[gate])
+    for gate, scope, most, interval_us, burst, full_us, as_of in rows:
+        seen[gate] = Seen(Scope(scope), most, interval_us, burst, full_us, taken[gate], as_of)
     return seen
 
 

@@ -20,7 +20,7 @@ ON CONFLICT (gate) DO UPDATE SET
     interval_us = CASE WHEN excluded.as_of >= g.as_of THEN excluded.interval_us ELSE g.interval_us END,
     burst = CASE WHEN excluded.as_of >= g.as_of THEN excluded.burst ELSE g.burst END,
     seen_ms = excluded.seen_ms
-RETURNING g.gate, g.scope, g.most, g.interval_us, g.burst, g.full_us;
+RETURNING g.gate, g.scope, g.most, g.interval_us, g.burst, g.full_us, g.as_of;
 
 -- name: count_places
 -- Third step, in a statement of its own: what others wrote before the gates were locked is seen. Those who are about to pass do not count,
@@ -100,7 +100,7 @@ WHERE g.gate = $1;
 
 -- name: refilled
 -- Gates where somebody waits for a token that is due. Others who do the same leave them alone.
-SELECT gate, scope, most, interval_us, burst, full_us
+SELECT gate, scope, most, interval_us, burst, full_us, as_of
 FROM dueline.gates
 WHERE refill_ms <= dueline.now_ms()
 ORDER BY refill_ms

@@ -17,7 +17,7 @@ ON CONFLICT (gate) DO UPDATE SET
     interval_us = CASE WHEN excluded.as_of >= gates.as_of THEN excluded.interval_us ELSE gates.interval_us END,
     burst = CASE WHEN excluded.as_of >= gates.as_of THEN excluded.burst ELSE gates.burst END,
     seen_ms = excluded.seen_ms
-RETURNING gate, scope, most, interval_us, burst, full_us;
+RETURNING gate, scope, most, interval_us, burst, full_us, as_of;
 
 -- name: count_places
 -- Third step: how many have a place at each.
@@ -75,7 +75,7 @@ SELECT g.full_us, (SELECT count(*) FROM gate_places AS p WHERE p.gate = g.gate) 
 
 -- name: refilled
 -- Gates where somebody waits for a token that is due.
-SELECT gate, scope, most, interval_us, burst, full_us FROM gates WHERE refill_ms <= now_ms() ORDER BY refill_ms LIMIT ?1;
+SELECT gate, scope, most, interval_us, burst, full_us, as_of FROM gates WHERE refill_ms <= now_ms() ORDER BY refill_ms LIMIT ?1;
 
 -- name: refill
 -- When to look again, where somebody is left.
