@@ -7,7 +7,8 @@ ORDER BY r.id
 FOR NO KEY UPDATE OF r;
 
 -- name: stand
--- Second step: nobody else passes these gates until the commit. Locked in order. The latest word on what a gate lets through counts.
+-- Second step: nobody else passes these gates until the commit. Locked in order. The latest word on what a gate lets through counts: with
+-- another rate the bucket is empty at worst, and those who wait for a token by the old one are looked at again.
 INSERT INTO dueline.gates AS g (gate, scope, tenant, name, as_of, most, interval_us, burst, full_us, seen_ms)
 SELECT w.gate, w.scope, w.tenant, w.name, w.as_of, w.most, w.interval_us, w.burst, 0, dueline.now_ms()
 FROM unnest(
@@ -19,6 +20,12 @@ ON CONFLICT (gate) DO UPDATE SET
     most = CASE WHEN excluded.as_of >= g.as_of THEN excluded.most ELSE g.most END,
     interval_us = CASE WHEN excluded.as_of >= g.as_of THEN excluded.interval_us ELSE g.interval_us END,
     burst = CASE WHEN excluded.as_of >= g.as_of THEN excluded.burst ELSE g.burst END,
+    full_us = CASE
+        WHEN excluded.as_of > g.as_of AND (excluded.interval_us, excluded.burst) IS DISTINCT FROM (g.interval_us, g.burst)
+            THEN least(g.full_us, excluded.seen_ms * 1000 + excluded.burst * excluded.interval_us)
+        ELSE g.full_us
+    END,
+    refill_ms = CASE WHEN excluded.as_of > g.as_of AND g.refill_ms IS NOT NULL THEN excluded.seen_ms ELSE g.refill_ms END,
     seen_ms = excluded.seen_ms
 RETURNING g.gate, g.scope, g.most, g.interval_us, g.burst, g.full_us, g.as_of;
 

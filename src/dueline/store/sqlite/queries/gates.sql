@@ -5,7 +5,8 @@ FROM jsonb_each(?1) AS w
 CROSS JOIN runs AS r ON r.id = unhex(w.value ->> 0) AND r.token = w.value ->> 1 AND r.state = 'running';
 
 -- name: stand
--- Second step: what the gates let through. The latest word on it counts.
+-- Second step: what the gates let through. The latest word on it counts: with another rate the bucket is empty at worst, and those who wait
+-- for a token by the old one are looked at again.
 INSERT INTO gates (gate, scope, tenant, name, as_of, most, interval_us, burst, full_us, seen_ms)
 SELECT
     unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, 0, now_ms()
@@ -16,6 +17,12 @@ ON CONFLICT (gate) DO UPDATE SET
     most = CASE WHEN excluded.as_of >= gates.as_of THEN excluded.most ELSE gates.most END,
     interval_us = CASE WHEN excluded.as_of >= gates.as_of THEN excluded.interval_us ELSE gates.interval_us END,
     burst = CASE WHEN excluded.as_of >= gates.as_of THEN excluded.burst ELSE gates.burst END,
+    full_us = CASE
+        WHEN excluded.as_of > gates.as_of AND (excluded.interval_us, excluded.burst) IS NOT (gates.interval_us, gates.burst)
+            THEN coalesce(min(gates.full_us, excluded.seen_ms * 1000 + excluded.burst * excluded.interval_us), gates.full_us)
+        ELSE gates.full_us
+    END,
+    refill_ms = iif(excluded.as_of > gates.as_of AND gates.refill_ms IS NOT NULL, excluded.seen_ms, gates.refill_ms),
     seen_ms = excluded.seen_ms
 RETURNING gate, scope, most, interval_us, burst, full_us, as_of;
 
