@@ -210,21 +210,32 @@ class Charge(msgspec.Struct, frozen=True):
     gate: GateId
     full_us: int
     refill_ms: int | None
+    awaited: bool
+    """Whether somebody waits from now on; if not, those are meant who may wait already."""
 
 
 def charges(
-    seen: Mapping[GateId, Seen], refused: Mapping[RunId, Refusal], *, now_ms: int, ahead_ms: int
+    wishes: Sequence[Wish],
+    seen: Mapping[GateId, Seen],
+    refused: Mapping[RunId, Refusal],
+    *,
+    now_ms: int,
+    ahead_ms: int,
 ) -> list[Charge]:
+    """For all gates with a rate. A run that another gate refuses does not use its token here: there may be others who can."""
     awaited = {refusal.gate for refusal in refused.values() if refusal.for_token and not refusal.stays_ready}
-    return [
-        Charge(
-            gate_id,
-            gate.full_us,
-            next_refill_ms(gate, now_ms=now_ms, ahead_ms=ahead_ms) if gate_id in awaited else None,
-        )
-        for gate_id, gate in seen.items()
-        if gate.interval_us is not None
-    ]
+    spared = {gate.id for wish in wishes if wish.run_id in refused for gate in wish.gates}
+    found = []
+    for gate_id, gate in seen.items():
+        if gate.interval_us is None:
+            continue
+        refill_ms = None
+        if gate_id in awaited or gate_id in spared:
+            refill_ms = next_refill_ms(gate, now_ms=now_ms, ahead_ms=ahead_ms)
+        if refill_ms is not None and gate_id not in awaited:
+            refill_ms = max(refill_ms, now_ms + ahead_ms // 2)
+        found.append(Charge(gate_id, gate.full_us, refill_ms, gate_id in awaited))
+    return found
 
 
 def _refusal(gates: Sequence[tuple[GateId, Seen]], *, now_us: int, until_us: int) -> Refusal | None:

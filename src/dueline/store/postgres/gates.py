@@ -46,7 +46,7 @@ class GatePart(Part):
             taken = [(gate.id, wish.run_id) for wish in wishes if wish.run_id in starts for gate in wish.gates]
             if taken:
                 await connection.execute(_SQL["take_places"], *map(list, zip(*taken, strict=True)))
-            await _charge(connection, charges(seen, refused, now_ms=now_ms, ahead_ms=ahead_ms))
+            await _charge(connection, charges(wishes, seen, refused, now_ms=now_ms, ahead_ms=ahead_ms))
             await _hold(connection, tokens, refused)
         if any(refusal.for_token for refusal in refused.values()):
             self._notices.announce("waiting")
@@ -139,6 +139,7 @@ async def _charge(connection: Connection, charged: Sequence[Charge]) -> None:
             [charge.gate for charge in charged],
             [charge.full_us for charge in charged],
             [charge.refill_ms for charge in charged],
+            [charge.awaited for charge in charged],
         )
 
 

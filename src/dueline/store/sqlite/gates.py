@@ -78,8 +78,8 @@ def _enter(session: Session, wishes: Sequence[Wish], ahead_ms: int) -> dict[RunI
     starts, refused = admit(wishes, seen, now_us=now_ms * 1000, until_us=(now_ms + ahead_ms) * 1000)
     taken = [(gate.id.hex(), wish.run_id.hex()) for wish in wishes if wish.run_id in starts for gate in wish.gates]
     session.rows(_SQL["take_places"], pack(taken))
-    charged = charges(seen, refused, now_ms=now_ms, ahead_ms=ahead_ms)
-    session.rows(_SQL["charge"], pack([(charge.gate.hex(), charge.full_us, charge.refill_ms) for charge in charged]))
+    charged = charges(wishes, seen, refused, now_ms=now_ms, ahead_ms=ahead_ms)
+    session.rows(_SQL["charge"], pack([(one.gate.hex(), one.full_us, one.refill_ms, one.awaited) for one in charged]))
     _hold(session, tokens, refused)
     if any(refusal.for_token for refusal in refused.values()):
         session.wake("waiting")

@@ -49,8 +49,9 @@ ON CONFLICT DO NOTHING;
 
 -- name: charge
 -- What passing took from the buckets, and when those who wait should be looked at.
-UPDATE dueline.gates AS g SET full_us = c.full_us, refill_ms = least(g.refill_ms, c.refill_ms)
-FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS c (gate, full_us, refill_ms)
+UPDATE dueline.gates AS g
+SET full_us = c.full_us, refill_ms = CASE WHEN c.awaited OR g.refill_ms IS NOT NULL THEN least(g.refill_ms, c.refill_ms) END
+FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::boolean[]) AS c (gate, full_us, refill_ms, awaited)
 WHERE g.gate = c.gate;
 
 -- name: hold_refused

@@ -41,8 +41,12 @@ ON CONFLICT DO NOTHING;
 -- name: charge
 -- What passing took from the buckets, and when those who wait should be looked at.
 UPDATE gates
-SET full_us = c.full_us, refill_ms = coalesce(min(gates.refill_ms, c.refill_ms), gates.refill_ms, c.refill_ms)
-FROM (SELECT unhex(value ->> 0) AS gate, value ->> 1 AS full_us, value ->> 2 AS refill_ms FROM jsonb_each(?1)) AS c
+SET
+    full_us = c.full_us,
+    refill_ms = coalesce(min(gates.refill_ms, c.refill_ms), gates.refill_ms, iif(c.awaited, c.refill_ms, NULL))
+FROM (
+    SELECT unhex(value ->> 0) AS gate, value ->> 1 AS full_us, value ->> 2 AS refill_ms, value ->> 3 AS awaited FROM jsonb_each(?1)
+) AS c
 WHERE gates.gate = c.gate;
 
 -- name: hold_refused
