@@ -2,14 +2,14 @@
 
 import asyncio
 
-import msgspec
 import pytest
 
-from dueline.domain.gates import Gate, Limit, Rate, Scope, Wish
-from dueline.domain.ids import BootId, RunId
+from dueline.domain.gates import Gate, Limit, Rate, Scope
+from dueline.domain.ids import RunId
 from dueline.domain.states import HeldReason, RunState
 from dueline.store.protocol import Store
-from dueline.store.shapes import Claim, Postponed
+from dueline.store.shapes import Postponed
+from tests.conformance.gating import W1, enter, some_claims, states, wish
 from tests.support.stores import (
     QUEUE,
     START_MS,
@@ -18,43 +18,16 @@ from tests.support.stores import (
     a_finish,
     a_reclaim,
     a_retry,
-    a_run,
     claim,
-    enqueue,
-    register,
-    states_of,
     the_run,
 )
 
-W1 = BootId("w1")
 ONE = Gate(Scope.KEY, "k", TENANT, 1)
 TWO = Gate(Scope.KEY, "two", TENANT, 2)
 
 
-def wish(claimed: Claim, *gates: Gate) -> Wish:
-    return Wish(claimed.run_id, claimed.token, gates)
-
-
-async def claimed_runs(store: Store, count: int) -> list[Claim]:
-    """Runs in rank order in the hands of a worker."""
-    await register(store, W1)
-    await enqueue(store, *(a_run() for _ in range(count)))
-    found = await claim(store, W1, limit=count)
-    assert len(found) == count
-    return found
-
-
-async def enter(store: Store, claims: list[Claim], *gates: Gate, ahead_ms: int = 0) -> list[Claim]:
-    starts = await store.enter([wish(one, *gates) for one in claims], ahead_ms=ahead_ms)
-    return [msgspec.structs.replace(one, gated=True) for one in claims if one.run_id in starts]
-
-
-async def states(store: Store, claims: list[Claim]) -> list[RunState]:
-    return await states_of(store, [one.run_id for one in claims])
-
-
 async def test_no_more_pass_than_there_are_places_and_the_first_pass_first(store: Store) -> None:
-    claims = await claimed_runs(store, 5)
+    claims = await some_claims(store, 5)
     passed = await enter(store, claims, TWO)
     assert [one.run_id for one in passed] == [one.run_id for one in claims[:2]]
     assert await states(store, claims) == [RunState.RUNNING] * 2 + [RunState.HELD] * 3
@@ -63,7 +36,7 @@ async def test_no_more_pass_than_there_are_places_and_the_first_pass_first(store
 
 
 async def test_an_end_lets_the_next_in_with_it(store: Store) -> None:
-    claims = await claimed_runs(store, 4)
+    claims = await some_claims(store, 4)
     (first,) = await enter(store, claims, ONE)
     await store.finish([a_finish(first)])
     assert await states(store, claims[1:]) == [RunState.READY, RunState.HELD, RunState.HELD]
@@ -75,7 +48,7 @@ async def test_an_end_lets_the_next_in_with_it(store: Store) -> None:
 
 @pytest.mark.parametrize("how", ["retry", "release", "postpone", "reclaim", "dead"])
 async def test_whatever_takes_a_run_from_its_worker_leaves_its_place(store: Store, how: str) -> None:
-    claims = await claimed_runs(store, 3)
+    claims = await some_claims(store, 3)
     (first,) = await enter(store, claims, ONE)
     match how:
         case "retry":
@@ -94,7 +67,7 @@ async def test_whatever_takes_a_run_from_its_worker_leaves_its_place(store: Stor
 
 
 async def test_a_run_passes_all_of_its_gates_or_none(store: Store) -> None:
-    claims = await claimed_runs(store, 3)
+    claims = await some_claims(store, 3)
     await enter(store, claims[:1], ONE)
     assert await enter(store, claims[1:2], TWO, ONE) == []
     assert await enter(store, claims[2:], TWO), "the one that was refused must not have kept a place"
@@ -102,7 +75,7 @@ async def test_a_run_passes_all_of_its_gates_or_none(store: Store) -> None:
 
 
 async def test_a_claim_that_was_lost_does_not_pass(store: Store) -> None:
-    (one,) = await claimed_runs(store, 1)
+    (one,) = await some_claims(store, 1)
     await store.release([one])
     assert await enter(store, [one], ONE) == []
     assert await states(store, [one]) == [RunState.READY]
@@ -110,7 +83,7 @@ async def test_a_claim_that_was_lost_does_not_pass(store: Store) -> None:
 
 async def test_a_rate_lets_a_burst_start_and_then_one_by_one(store: Store, clock: StoreClock) -> None:
     rated = Gate(Scope.KEY, "r", TENANT, None, Rate(10, 1_000, 3))
-    claims = await claimed_runs(store, 8)
+    claims = await some_claims(store, 8)
     starts = await store.enter([wish(one, rated) for one in claims], ahead_ms=250)
     assert [starts.get(one.run_id) for one in claims] == [START_MS] * 3 + [START_MS + 100, START_MS + 200] + [None] * 3
     held = await the_run(store, claims[5].run_id)
@@ -129,7 +102,7 @@ async def test_a_rate_lets_a_burst_start_and_then_one_by_one(store: Store, clock
 
 async def test_all_that_a_rate_holds_start_in_time(store: Store, clock: StoreClock) -> None:
     rated = Gate(Scope.KEY, "r", TENANT, None, Rate(10, 1_000))
-    claims = await claimed_runs(store, 50)
+    claims = await some_claims(store, 50)
     starts = dict(await store.enter([wish(one, rated) for one in claims], ahead_ms=1_000))
     for _ in range(20):
         await clock.advance(0.25)
@@ -141,7 +114,7 @@ async def test_all_that_a_rate_holds_start_in_time(store: Store, clock: StoreClo
 
 
 async def test_of_many_workers_no_more_pass_than_may(store: Store) -> None:
-    claims = await claimed_runs(store, 60)
+    claims = await some_claims(store, 60)
     gate = Gate(Scope.KEY, "busy", TENANT, 7)
     parts = [claims[start::6] for start in range(6)]
     passed = [one for part in await asyncio.gather(*(enter(store, part, gate) for part in parts)) for one in part]
@@ -160,7 +133,7 @@ async def test_of_many_workers_no_more_pass_than_may(store: Store) -> None:
 
 
 async def test_a_place_of_a_run_that_is_gone_is_swept(store: Store) -> None:
-    claims = await claimed_runs(store, 3)
+    claims = await some_claims(store, 3)
     await enter(store, claims, ONE)
     # As if the one who ended it did not know of its place.
     await store.finish([a_finish(claims[0])])
@@ -171,7 +144,7 @@ async def test_a_place_of_a_run_that_is_gone_is_swept(store: Store) -> None:
 
 async def test_a_queue_without_room_keeps_its_runs_ready(store: Store) -> None:
     limit = await store.put_limit(Limit(scope=Scope.QUEUE, name=QUEUE, most=1))
-    claims = await claimed_runs(store, 3)
+    claims = await some_claims(store, 3)
     passed = await enter(store, claims, limit.gate)
     assert await states(store, claims) == [RunState.RUNNING, RunState.READY, RunState.READY]
     seen, now_ms = await store.look_at(limit.gate)
@@ -182,7 +155,7 @@ async def test_a_queue_without_room_keeps_its_runs_ready(store: Store) -> None:
 
 
 async def test_runs_under_way_count_when_a_limit_is_set(store: Store) -> None:
-    claims = await claimed_runs(store, 3)
+    claims = await some_claims(store, 3)
     limit = await store.put_limit(Limit(scope=Scope.QUEUE, name=QUEUE, most=3))
     seen, _ = await store.look_at(limit.gate)
     assert seen.taken == 3
@@ -194,7 +167,7 @@ async def test_runs_under_way_count_when_a_limit_is_set(store: Store) -> None:
 
 async def test_a_limit_that_is_taken_away_lets_all_in(store: Store, clock: StoreClock) -> None:
     limit = await store.put_limit(Limit(scope=Scope.HOST, name="slow.test", most=1))
-    claims = await claimed_runs(store, 4)
+    claims = await some_claims(store, 4)
     await enter(store, claims, limit.gate)
     await clock.advance(1)
     assert await store.delete_limit(Scope.HOST, "slow.test")

@@ -5,8 +5,8 @@ from dueline.domain.states import JobState, RunState
 from dueline.domain.uniqueness import UniqueVerdict
 from dueline.store.protocol import Store
 from dueline.store.shapes import Claim
+from tests.conformance.gating import W1, enter
 from tests.conformance.overlapping import blocked, exclusive, one_under_way
-from tests.conformance.test_gates import W1, enter
 from tests.conformance.test_unique import LATER_MS, REPLACE, RESCHEDULE, verdict, written
 from tests.support.stores import (
     TENANT,
