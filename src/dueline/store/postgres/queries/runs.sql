@@ -322,7 +322,8 @@ LIMIT $2;
 -- name: reclaim
 -- move: reclaim
 -- Take runs from owners that are gone, that held them past the timeout and the grace, or that give them up; all is checked again here.
--- One that ends as failed is a dead letter from here on.
+-- One that ends as failed is a dead letter from here on. Locked in the order of the ids: of two who sweep, one may end what the other
+-- gives back.
 WITH wanted AS MATERIALIZED (
     SELECT w.*
     FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[],
@@ -333,6 +334,8 @@ WITH wanted AS MATERIALIZED (
         NOT EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker)
         OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $10 < dueline.now_ms()
         OR r.worker = w.owner
+    ORDER BY r.id
+    FOR UPDATE OF r
 ), back AS (
     UPDATE dueline.runs AS r
     SET
