@@ -62,6 +62,24 @@ SELECT
     0, 0, 0, CASE WHEN n > 1022000 THEN 'overlap' END, '{}', ''
 FROM public.seeded, generate_series(1, 1023000) AS n;
 
+-- At one gate a hundred thousand of one job wait, at a hundred others ten each; those under way have a place each. And there are many
+-- gates at which nobody waits.
+INSERT INTO dueline.runs (
+    id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
+    token, attempt, lost, reason, tags, attempts, waits_for
+)
+SELECT
+    public.id_at(at_ms - 1100000 + n, n), public.id_at(0, 50001), 1, 'default', 'scheduled', 'held', 'queue-0', 5, at_ms + n, '', false, 30000,
+    at_ms, at_ms, at_ms, 0, 0, 0, 'concurrency', '{}', '', public.id_at(0, CASE WHEN n <= 1123000 THEN 1000001 ELSE 1000002 + n % 100 END)
+FROM public.seeded, generate_series(1023001, 1124000) AS n;
+INSERT INTO dueline.gates (gate, scope, tenant, name, as_of, most, burst, full_us, refill_ms, seen_ms)
+SELECT
+    public.id_at(0, 1000000 + n), 'key', 'default', 'key-' || n, 0, 20, 1, 0, CASE WHEN n BETWEEN 50 AND 60 THEN at_ms END,
+    CASE WHEN n <= 30000 THEN at_ms ELSE at_ms - 120000 END
+FROM public.seeded, generate_series(1, 50000) AS n;
+INSERT INTO dueline.gate_places (gate, run_id)
+SELECT public.id_at(0, 1000001 + n % 100), public.id_at(at_ms - 1100000 + n, n) FROM public.seeded, generate_series(1020001, 1022000) AS n;
+
 -- Somebody asked a few runs to end.
 UPDATE dueline.runs SET cancel = 'requested' WHERE id IN (SELECT public.id_at(at_ms - 1100000 + n, n) FROM public.seeded, generate_series(1021981, 1022020) AS n);
 

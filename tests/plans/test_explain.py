@@ -16,6 +16,7 @@ import pytest
 from tests.plans.dispatch_guards import DISPATCH_GUARDS
 from tests.plans.execution_guards import EXECUTION_GUARDS
 from tests.plans.explained import Explained, explain
+from tests.plans.gate_guards import GATE_GUARDS
 from tests.plans.guards import FIRST_ID, GUARDS, LAST_ID, PAGE, At, Guard, RunsAt, guard
 from tests.support.fixtures import TEMPLATE
 from tests.support.postgres import PostgresServer
@@ -80,7 +81,9 @@ def _run_id(at_ms: int, number: int) -> bytes:
 
 
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("guard", GUARDS + EXECUTION_GUARDS + DISPATCH_GUARDS, ids=lambda guard: guard.name)
+@pytest.mark.parametrize(
+    "guard", GUARDS + EXECUTION_GUARDS + DISPATCH_GUARDS + GATE_GUARDS, ids=lambda guard: guard.name
+)
 async def test_a_hot_statement_touches_no_more_than_it_must(filled: Filled, guard: Guard, mode: str) -> None:
     explained = await _explained(filled, guard, mode)
     assert explained.scanned == set(), explained.text
