@@ -90,6 +90,7 @@ async def test_a_rate_lets_a_burst_start_and_then_one_by_one(store: Store, clock
     assert (held.state, held.reason) == (RunState.HELD, HeldReason.RATE)
     next_ms = await store.refill(ahead_ms=250, limit=10)
     assert next_ms == START_MS + 50
+    assert await store.next_due_ms() == START_MS + 50
     await clock.set_ms(START_MS + 49)
     await store.refill(ahead_ms=250, limit=10)
     assert await states(store, claims[5:]) == [RunState.HELD] * 3

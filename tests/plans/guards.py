@@ -164,7 +164,14 @@ GUARDS = [
         rows_max=ASKED,
         buffers_max=50 * ASKED,
     ),
-    guard("next due time", "plans.next_due", [], by="plans_due runs_waiting", rows_max=2 * 256, buffers_max=8 * 256),
+    guard(
+        "next due time",
+        "plans.next_due",
+        [],
+        by="plans_due runs_waiting gates_refill",
+        rows_max=2 * 256,
+        buffers_max=8 * 256,
+    ),
     guard(
         "stale plans",
         "plans.stale",

@@ -146,3 +146,20 @@ async def test_an_async_test_may_use_it_too(dueline: VirtualDueline) -> None:
     dueline.create_job(schedule="every minute")
     dueline.advance("3m")
     assert len(seen) == 3
+
+
+def test_limits_hold_on_the_virtual_clock(dueline: VirtualDueline) -> None:
+    job = dueline.create_job(rate={"limit": 1, "per": "PT10M"}, overlap="allow")
+    for _ in range(3):
+        dueline.run_job(job["id"])
+    dueline.advance("1h")
+    assert times(dueline) == ["01-01 00:00:00", "01-01 00:10:00", "01-01 00:20:00"]
+
+
+def test_runs_go_one_after_the_other_on_the_virtual_clock(dueline: VirtualDueline) -> None:
+    dueline.respond(lambda _call: Answer(takes="90s"))
+    job = dueline.create_job(concurrency=1, timeout="PT2M", overlap="allow")
+    for _ in range(3):
+        dueline.run_job(job["id"])
+    dueline.advance("1h")
+    assert times(dueline) == ["01-01 00:00:00", "01-01 00:01:30", "01-01 00:03:00"]

@@ -119,7 +119,8 @@ class PlanStore(Protocol):
         """
 
     async def next_due_ms(self) -> int | None:
-        """When the earliest plan is to be acted on, or the earliest waiting run is due; None when there is neither."""
+        """When the earliest plan is to be acted on, the earliest waiting run is due, or the earliest token comes that somebody waits for at
+        a gate; None when there is nothing of that."""
 
     async def stale_plans(self, shards: Collection[int], *, limit: int) -> list[tuple[str, JobId]]:
         """Plans of some shards that must be looked at again, as (tenant, job)."""

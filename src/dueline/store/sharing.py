@@ -27,7 +27,8 @@ class GateStore(Protocol):
         """Make ready whoever waits for a token that comes within `ahead_ms`; answers when to look again."""
 
     async def sweep_gates(self, *, limit: int) -> int:
-        """Recount places from live runs, let in who waits though there is room, and forget gates that nobody needs."""
+        """Recount places from live runs, let in who waits though there is room, and forget gates that nobody needs. Answers how many were
+        let in, or forgotten if that is more."""
 
     async def limits(self) -> list[Limit]:
         """All that is set for queues, hosts and tenants."""

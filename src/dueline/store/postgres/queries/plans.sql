@@ -11,7 +11,7 @@ CROSS JOIN LATERAL (
 ) AS p;
 
 -- name: next_due
--- When there is something to do next: the first entry of every shard, and of the runs that wait.
+-- When there is something to do next: the first entry of every shard, of the runs that wait, and of those who wait for tokens.
 SELECT least(
     (
         SELECT min(p.due_ms)
@@ -20,7 +20,8 @@ SELECT least(
             SELECT due_ms FROM dueline.plans WHERE shard = s.shard AND due_ms IS NOT NULL ORDER BY due_ms LIMIT 1
         ) AS p
     ),
-    (SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying'))
+    (SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying')),
+    (SELECT min(refill_ms) FROM dueline.gates WHERE refill_ms IS NOT NULL)
 );
 
 -- name: fire

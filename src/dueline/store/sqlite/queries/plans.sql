@@ -7,11 +7,13 @@ ORDER BY due_ms
 LIMIT ?4;
 
 -- name: next_due
--- When there is something to do next: the first entry of each of two indexes.
+-- When there is something to do next: the first entry of each of three indexes.
 SELECT min(due_ms) FROM (
     SELECT min(due_ms) AS due_ms FROM plans WHERE due_ms IS NOT NULL
     UNION ALL
     SELECT min(due_ms) FROM runs WHERE state IN ('scheduled', 'retrying')
+    UNION ALL
+    SELECT min(refill_ms) FROM gates WHERE refill_ms IS NOT NULL
 );
 
 -- name: fire_move
