@@ -25,8 +25,6 @@ PREFIX = "DUELINE_"
 CONFIG_VARIABLE = "DUELINE_CONFIG"
 SECRETS = frozenset({"api_key", "admin_key"})
 """Settings that are never shown."""
-PAYLOAD_BYTES_CEILING = 1024 * 1024
-"""What payloads may be configured to: past a megabyte, run rows and claim batches stop being cheap."""
 _SLOTS_CEILING = 100_000
 _THREADS_CEILING = 10_000
 _PROCESSES_CEILING = 1_000
@@ -329,7 +327,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "url": _url,
     "api_key": _key,
     "admin_key": _key,
-    "payload_bytes_max": _whole(1, PAYLOAD_BYTES_CEILING),
+    "payload_bytes_max": _whole(1, limits.PAYLOAD_BYTES_CEILING),
     "private_targets": _choice("auto", "allow", "deny"),
     "target_allow": _networks,
     "target_deny": _networks,

@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget
 from dueline.engine.operations import AdhocRun, Operations
+from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
@@ -58,9 +59,10 @@ async def enqueue(dsn: str, url: str) -> None:
     store = PostgresStore(dsn)
     await store.open()
     try:
-        keeper = Timekeeper(store, SystemClock())
+        clock = SystemClock()
+        keeper = Timekeeper(store, clock)
         await keeper.step()
-        operations = Operations(store, lambda: keeper.time, SystemChance())
+        operations = Operations(store, lambda: keeper.time, SystemChance(), QuotaKeeper(store, clock))
         await operations.enqueue(DEFAULT_TENANT, [AdhocRun(execution=Execution(target=HttpTarget(url=url)))])
     finally:
         await store.close()

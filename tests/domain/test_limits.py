@@ -1,6 +1,5 @@
 """The bounds make sense together."""
 
-from dueline.config import PAYLOAD_BYTES_CEILING
 from dueline.domain import limits
 from dueline.domain.instants import INSTANT_MS_MAX
 from dueline.domain.job import Execution, HttpTarget
@@ -81,5 +80,5 @@ def test_a_task_that_does_not_stop_is_reported_before_the_sweeper_ends_it() -> N
 
 
 def test_a_message_to_a_task_holds_a_payload_and_a_checkpoint() -> None:
-    largest = PAYLOAD_BYTES_CEILING + limits.CHECKPOINT_BYTES_MAX + limits.RESPONSE_KEPT_BYTES
+    largest = limits.PAYLOAD_BYTES_CEILING + limits.CHECKPOINT_BYTES_MAX + limits.RESPONSE_KEPT_BYTES
     assert largest < limits.TASK_FRAME_BYTES_MAX

@@ -43,7 +43,7 @@ class Books(Cluster):
 
         self.ledgers = Ledgers(self.store, now)
         self.auditor = Auditor(self.store, self.ledgers)
-        self.backfills = Backfills(self.store, now)
+        self.backfills = Backfills(self.store, now, self.quotas)
         self.recoveries = Recoveries(self.store, now)
         self.forecasts = Forecasts(self.store, now)
         self.calendars = CalendarDesk(self.store)

@@ -32,7 +32,7 @@ class Morgue(Cluster):
         super().__init__(under_test)
         self._target = target
         time = StoreTime(self.clock)
-        self.letters = DeadLetters(self.store, lambda: self._synchronised(time))
+        self.letters = DeadLetters(self.store, lambda: self._synchronised(time), self.quotas)
 
     def failing(self, path: str = "/status/500") -> Execution:
         return Execution(target=HttpTarget(url=self._target.url + path), retry=ONCE)

@@ -12,6 +12,7 @@ from dueline.domain.lanes import PLAIN
 from dueline.domain.run import Run
 from dueline.domain.states import RunKind, RunState
 from dueline.engine.deadletters import DeadLetters, RedriveAnswer, RedriveAsked
+from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import Store
 from dueline.store.shapes import DeadLetterFilter, RunFilter
@@ -39,7 +40,7 @@ def office(under_test: StoreUnderTest, store: Store | None = None) -> DeadLetter
     clock = NodeClock(under_test.clock)
     time = StoreTime(clock)
     time.measured(under_test.clock.now_ms, sent_s=clock.monotonic_s())
-    return DeadLetters(store or under_test.store, lambda: time)
+    return DeadLetters(store or under_test.store, lambda: time, QuotaKeeper(under_test.store, clock))
 
 
 async def redrive(letters: DeadLetters, *, calls: int, start_ms: int | None = None) -> list[RedriveAnswer]:

@@ -16,6 +16,7 @@ from dueline.domain.job import DEFAULT_QUEUE, DEFAULT_TENANT, Execution, HttpTar
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.states import RunState
 from dueline.engine.operations import AdhocRun, Operations
+from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
@@ -39,9 +40,10 @@ async def enqueue(
     timeout_ms: int = limits.TIMEOUT_MS_DEFAULT,
 ) -> None:
     """Write so many runs without a job, to a URL or any other target; with `spread_ms` they are due one after the other over that time."""
-    keeper = Timekeeper(store, SystemClock())
+    clock = SystemClock()
+    keeper = Timekeeper(store, clock)
     await keeper.step()
-    operations = Operations(store, lambda: keeper.time, SystemChance())
+    operations = Operations(store, lambda: keeper.time, SystemChance(), QuotaKeeper(store, clock))
     execution = Execution(target=HttpTarget(url=target) if isinstance(target, str) else target, timeout_ms=timeout_ms)
     dues = [None if due_ms is None else due_ms + number * spread_ms // count for number in range(count)]
     await operations.enqueue(DEFAULT_TENANT, [AdhocRun(execution=execution, queue=queue, due_ms=due) for due in dues])

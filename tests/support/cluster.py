@@ -19,6 +19,7 @@ from dueline.engine.fleet import Fleet
 from dueline.engine.membership import Membership
 from dueline.engine.node import Life, MakePart
 from dueline.engine.operations import Operations
+from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.shares import Shares
 from dueline.engine.whys import Whys
 from dueline.runtime.clock import StoreTime
@@ -139,7 +140,8 @@ class Cluster:
         self.chance = SeededChance()
         self.nodes: list[HandNode] = []
         time = StoreTime(self.clock)
-        self.operations = Operations(self.store, lambda: self._synchronised(time), self.chance)
+        self.quotas = QuotaKeeper(self.store, self.clock)
+        self.operations = Operations(self.store, lambda: self._synchronised(time), self.chance, self.quotas)
         self.fleet = Fleet(self.store, lambda: self._synchronised(time))
         self.whys = Whys(self.store, self.fleet, lambda: self._synchronised(time))
         self.shares = Shares(self.store, lambda: self._synchronised(time))

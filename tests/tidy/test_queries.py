@@ -30,6 +30,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "cancels.lock_runs",
             "cancels.sweep_found",
             "plans.lock_awaiting",
+            "tenants.lock",
             "uniques.lock",
             "uniques.lock_runs",
             # SQLite ends them by the statement with which a change of a job does.

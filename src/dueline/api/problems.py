@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from traceback import extract_tb
 
+import msgspec
 from starlette.responses import Response
 
 from dueline.domain.errors import (
@@ -14,6 +15,7 @@ from dueline.domain.errors import (
     Invalid,
     LeaseLost,
     NotFound,
+    OverQuota,
     StoreUnavailable,
     VersionMismatch,
 )
@@ -41,6 +43,7 @@ _TITLES = {
     413: "Content Too Large",
     415: "Unsupported Media Type",
     422: "Unprocessable Content",
+    429: "Too Many Requests",
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
@@ -64,6 +67,7 @@ _STATUSES: dict[type[DuelineError], tuple[int, str]] = {
     Conflict: (409, "conflict"),
     VersionMismatch: (412, "version-mismatch"),
     LeaseLost: (409, "lease-lost"),
+    OverQuota: (429, "over-quota"),
     StoreUnavailable: (503, "unavailable"),
 }
 
@@ -90,6 +94,11 @@ def _known_response(error: Exception, status: int, slug: str, path: str) -> Resp
     if isinstance(error, Invalid | Conflict):
         problem = refusal_problem(error, path)
         return Response(encode(problem), status, media_type=PROBLEM_JSON)
+    if isinstance(error, OverQuota):
+        headers = {} if error.retry_after_s is None else {"retry-after": str(error.retry_after_s)}
+        told = _problem(status, slug, str(error), path, [])
+        told = msgspec.structs.replace(told, quota=error.quota, limit=error.limit, used=error.used)
+        return Response(encode(told), status, media_type=PROBLEM_JSON, headers=headers)
     return _response(status, slug, str(error), path)
 
 

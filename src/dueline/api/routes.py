@@ -23,6 +23,7 @@ from dueline.engine.jobtypes import JobTypes
 from dueline.engine.ledgers import Ledgers
 from dueline.engine.limiting import LimitDesk
 from dueline.engine.operations import Operations
+from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.recoveries import Recoveries
 from dueline.engine.shares import Shares
 from dueline.engine.signing import SigningDesk
@@ -76,16 +77,17 @@ def make_surface(
 ) -> Surface:
     """Everything that the API serves, on one store. `ready` returns when the process can serve, and raises a DuelineError when not."""
     ledgers, fleet = Ledgers(store, time), Fleet(store, time)
+    quotas = QuotaKeeper(store, clock)
     return Surface(
-        operations=Operations(store, time, chance),
+        operations=Operations(store, time, chance, quotas),
         insights=Insights(store, time),
         ledgers=ledgers,
         auditor=Auditor(store, ledgers),
-        backfills=Backfills(store, time),
+        backfills=Backfills(store, time, quotas),
         recoveries=Recoveries(store, time),
         forecasts=Forecasts(store, time),
         calendars=CalendarDesk(store),
-        dead_letters=DeadLetters(store, time),
+        dead_letters=DeadLetters(store, time, quotas),
         fleet=fleet,
         whys=Whys(store, fleet, time),
         shares=Shares(store, time),

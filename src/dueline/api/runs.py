@@ -58,7 +58,8 @@ async def create(surface: Surface, request: Request) -> Response:
 
 async def create_many(surface: Surface, request: Request) -> Response:
     asked = read_items(await raw_body(request), BulkRunsInput, "runs", most=limits.RUNS_PER_CALL_MAX)
-    now_ms, turns = surface.operations.now_ms(), Turns()
+    now_ms, turns, tenant = surface.operations.now_ms(), Turns(), tenant_of(request)
+    quotas = await surface.operations.quotas_of(tenant)
     specs: dict[int, AdhocSpec] = {}
     refused: dict[int, Invalid | Conflict] = {}
     for index, raw in enumerate(asked.raw):
@@ -67,6 +68,7 @@ async def create_many(surface: Surface, request: Request) -> Response:
         spec = to_spec(form, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
         try:
             problems.raise_any()
+            quotas.check_payload(spec.execution.target)
         except Invalid as refusal:
             refused[index] = refusal
             if asked.atomic and len(refused) == limits.PROBLEMS_MAX:
@@ -76,7 +78,7 @@ async def create_many(surface: Surface, request: Request) -> Response:
         await turns.give()
     if asked.atomic and refused:
         raise none_done("runs", refused)
-    written = await _enqueue(surface, tenant_of(request), list(specs.values()), atomic=asked.atomic)
+    written = await _enqueue(surface, tenant, list(specs.values()), atomic=asked.atomic)
     answers = dict(zip(specs, written, strict=True))
     for index, answer in answers.items():
         if answer.refused:

@@ -25,6 +25,7 @@ _CODES: list[tuple[type[Exception], int]] = [
     (VersionMismatch, CONFLICT),
     (sdk.Conflict, CONFLICT),
     (StoreUnavailable, UNREACHABLE),
+    (sdk.OverQuota, CONFLICT),
     (sdk.Unavailable, UNREACHABLE),
     (sdk.Unreachable, UNREACHABLE),
 ]

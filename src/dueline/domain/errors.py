@@ -59,6 +59,19 @@ class Misused(DuelineError):
     """Called like this it could not keep its promise: correct the program."""
 
 
+class OverQuota(DuelineError):
+    """The tenant would have, or do, more than it may: make room, wait as long as it says, or have the quota raised."""
+
+    def __init__(self, quota: str, *, limit: int, used: int, asked: int, retry_after_s: int | None = None) -> None:
+        wait = "" if retry_after_s is None else f"; there is room in {retry_after_s} s"
+        super().__init__(f"the quota {quota} is {limit}: {used} used, {asked} more asked for{wait}")
+        self.quota = quota
+        self.limit = limit
+        self.used = used
+        self.retry_after_s = retry_after_s
+        """None where waiting does not help."""
+
+
 class LeaseLost(DuelineError):
     """This process was declared dead: stop everything, start again under a new boot id."""
 

@@ -31,6 +31,8 @@ class Scope(StrEnum):
     QUEUE = "queue"
     TENANT = "tenant"
     HOST = "host"
+    ASKING = "asking"
+    """What a tenant's people and programs ask for. No run passes it: they take its tokens before there is one."""
 
 
 class Rate(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -114,8 +116,22 @@ class Seen(msgspec.Struct):
 
     def take(self, now_us: int) -> None:
         self.taken += 1
+        self.draw(1, now_us)
+
+    def draw(self, count: int, now_us: int) -> None:
+        """Take tokens from the bucket."""
         if self.interval_us is not None:
-            self.full_us = max(self.full_us, now_us) + self.interval_us
+            self.full_us = max(self.full_us, now_us) + count * self.interval_us
+
+    def wait_us(self, count: int, now_us: int) -> int:
+        """How long until so many tokens could be taken at once; 0: now. More than the bucket holds never can."""
+        if self.interval_us is None:
+            return 0
+        return max(max(self.full_us, now_us) + (count - self.burst) * self.interval_us - now_us, 0)
+
+    def spent(self, now_us: int) -> int:
+        """How many tokens the bucket lacks."""
+        return 0 if self.interval_us is None else -(-max(self.full_us - now_us, 0) // self.interval_us)
 
     def room(self, *, now_us: int, until_us: int) -> int | None:
         """How many could start until then; None: any number."""

@@ -68,6 +68,19 @@ class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_def
 
 Target = HttpTarget | TaskTarget
 
+_encoder = msgspec.json.Encoder()
+
+
+def payload_of(target: Target) -> tuple[str, bytes]:
+    """What is sent along, as it counts against bounds, with the name that people give it."""
+    if isinstance(target, TaskTarget):
+        return "args", _encoder.encode(target.args) if target.args else b""
+    if target.body_bytes is not None:
+        return "body_base64", target.body_bytes
+    if target.body is None:
+        return "body", b""
+    return "body", target.body.encode() if isinstance(target.body, str) else _encoder.encode(target.body)
+
 
 class Concurrency(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many runs may be under way at once: of the job, or of all with the same key."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 # What comes in.
 PAYLOAD_BYTES_MAX = 64 * 1024
 """A job's HTTP body or task arguments. Larger payloads belong in a blob store, sent by reference: run rows stay small and fast."""
+PAYLOAD_BYTES_CEILING = 1024 * 1024
+"""What payloads may be configured to: past a megabyte, run rows and claim batches stop being cheap."""
 BODY_BYTES_MAX = 32 * 1024 * 1024
 """An API request's body. It holds the largest bulk call (10,000 runs) with payloads of a few KiB each."""
 RUNS_PER_CALL_MAX = 10_000
@@ -186,6 +188,20 @@ TASK_PROCESS_START_S = 60.0
 TASK_PROCESS_PAUSE_S_MAX = 5.0
 """The longest pause before a process that could not start is tried again: an app that cannot be imported must not take a processor."""
 
+# Tenants.
+WEIGHT_MIN = 0.01
+WEIGHT_MAX = 100.0
+"""Shares of a line differ by four orders of magnitude at most: with a smaller one nothing would ever come to its turn."""
+QUOTA_JOBS_MAX = 10_000_000
+"""A tenant's jobs are counted whenever it creates some: past this that takes longer than the creating."""
+QUOTA_RUNNING_MAX = 1_000_000
+"""More than all workers of a fleet have slots."""
+QUOTA_RATE_MAX = 1_000_000
+"""Runs a second, or a minute: a token every microsecond is the finest that a bucket counts."""
+HISTORY_DAYS_DEFAULT = 90
+HISTORY_DAYS_MAX = 3_660
+"""Ten years: on PostgreSQL each day is a table, and every question about all of history looks at each."""
+
 # Leases.
 BEAT_S = 2.0
 LEASE_S = 8.0
@@ -223,7 +239,7 @@ RATE_PER_MS_MIN = 100
 RATE_PER_MS_MAX = 24 * 3_600_000
 """The longest: how full a bucket is must be remembered for as long."""
 LIMITS_FRESH_S = 4.0
-"""How old a worker's knowledge of the limits of queues, hosts and tenants may be: what is set is everywhere within five seconds."""
+"""How old a process's knowledge of the limits of queues, hosts and tenants may be: what is set is everywhere within five seconds."""
 GATE_KEPT_MS = 60_000
 """How long a gate is remembered that nobody comes to, and where nobody waits."""
 GATE_FREED_MAX = 500

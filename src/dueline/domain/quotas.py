@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from dueline.domain.gates import Limit, Rate, Scope
+from dueline.domain.errors import Invalid, OverQuota
+from dueline.domain.gates import Gate, Limit, Rate, Scope, Seen
+from dueline.domain.job import Target, payload_of
+
+_MINUTE_MS = 60_000
+_SECOND_US = 1_000_000
 
 
 class Quotas(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,6 +29,35 @@ class Quotas(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Runs of one backfill."""
     retention_days: int | None = None
     """How long finished runs are kept."""
+
+    def check_payload(self, target: Target) -> None:
+        """Waiting does not make a payload smaller: one that is too large is Invalid."""
+        if self.payload_bytes is None:
+            return
+        field, payload = payload_of(target)
+        if len(payload) > self.payload_bytes:
+            reason = f"is {len(payload)} bytes long, and the quota payload_bytes is {self.payload_bytes}"
+            raise Invalid((f"target.{field}", reason))
+
+    def check_backfill(self, runs: int) -> None:
+        if self.backfill_runs is not None and runs > self.backfill_runs:
+            raise OverQuota("backfill_runs", limit=self.backfill_runs, used=0, asked=runs)
+
+    def asking(self, tenant: str, *, updated_ms: int) -> Gate | None:
+        """The bucket from which whoever runs a job by hand, or enqueues a run, takes a token."""
+        count = self.run_now_per_minute
+        if count is None:
+            return None
+        return Gate(Scope.ASKING, tenant, rate=Rate(count, _MINUTE_MS, count), as_of=updated_ms)
+
+    def check_asking(self, seen: Seen, count: int, *, now_ms: int) -> None:
+        """Refuse so many runs if their tokens are not there, the bucket being as it was seen."""
+        limit, now_us = self.run_now_per_minute, now_ms * 1_000
+        wait_us = seen.wait_us(count, now_us)
+        if limit is not None and wait_us:
+            used = min(seen.spent(now_us), limit)
+            wait_s = -(-wait_us // _SECOND_US) if count <= limit else None
+            raise OverQuota("run_now_per_minute", limit=limit, used=used, asked=count, retry_after_s=wait_s)
 
     def limit(self, tenant: str, *, updated_ms: int) -> Limit | None:
         """What it says about runs that would start."""

@@ -19,6 +19,7 @@ from dueline.domain.run import Run
 from dueline.domain.schedule import After
 from dueline.domain.states import RunKind
 from dueline.engine.calendars import load_calendars
+from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import CalendarStore, JobStore, ReadStore, RunStore
 from dueline.store.shapes import RunFilter
@@ -49,17 +50,20 @@ class BackfillRun(msgspec.Struct, frozen=True):
 
 
 class Backfills:
-    def __init__(self, store: BackfillStore, time: Callable[[], StoreTime]) -> None:
+    def __init__(self, store: BackfillStore, time: Callable[[], StoreTime], quotas: QuotaKeeper) -> None:
         self._store = store
         self._time = time
+        self._quotas = quotas
 
     async def backfill(self, tenant: str, job_id: JobId, asked: BackfillAsked) -> list[BackfillRun]:
-        """Write the runs, or with `dry_run` only tell them. The same range asked for twice is written once."""
+        """Write the runs, or with `dry_run` only tell them. The same range asked for twice is written once. More than the tenant's quota
+        for one backfill are OverQuota."""
         job = await self._store.job(tenant, job_id)
         if job is None:
             raise NotFound("job", job_text(job_id))
         now_ms = self._time().now_ms()
         occurrences = await self._occurrences(job, asked, now_ms=now_ms)
+        (await self._quotas.of(tenant)).check_backfill(len(occurrences))
         version, pace = JobVersion(job.id, job.version, tenant, job.definition), Pace(asked.rate)
         runs = [
             make_run(

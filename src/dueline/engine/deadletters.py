@@ -14,6 +14,7 @@ from dueline.domain.job import Execution, JobVersion
 from dueline.domain.recovery import Pace
 from dueline.domain.redriving import RedriveVersion, redriven_id, redriven_run
 from dueline.domain.run import Run
+from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import DeadLetterStore, JobStore, ReadStore
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
@@ -54,9 +55,10 @@ class RedriveAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadLetters:
-    def __init__(self, store: DeadLettersStore, time: Callable[[], StoreTime]) -> None:
+    def __init__(self, store: DeadLettersStore, time: Callable[[], StoreTime], quotas: QuotaKeeper) -> None:
         self._store = store
         self._time = time
+        self._quotas = quotas
 
     async def page(self, match: DeadLetterFilter, *, before: RunId | None, limit: int) -> list[DeadLetter]:
         return await self._store.dead_letters(match, before=before, limit=limit)
@@ -83,10 +85,13 @@ class DeadLetters:
         letter = await self._store.dead_letter(tenant, run_id)
         if letter is not None:
             version, execution = (await self._executions([letter], asked.version))[run_id]
+            if edit is not None:
+                execution = edit(letter.run, execution)
+                (await self._quotas.of(tenant)).check_payload(execution.target)
             run = redriven_run(
                 letter.run,
                 version,
-                execution if edit is None else edit(letter.run, execution),
+                execution,
                 key=asked.key,
                 due_ms=self._time().now_ms(),
                 edited=edit is not None,

@@ -13,11 +13,13 @@ from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, r
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Position
+from dueline.domain.quotas import Quotas
 from dueline.domain.run import NewRun
 from dueline.domain.single_changes import OccurrenceChange, change_occurrence
 from dueline.domain.states import EndReason, JobState, RunKind
 from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun
 from dueline.engine.calendars import check_calendars, load_calendars, named_calendars
+from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
 from dueline.runtime.turns import Turns
@@ -58,16 +60,22 @@ class CreatedJobs(NamedTuple):
 
 
 class Operations:
-    """Everything that changes something, for one tenant a call. All surfaces go through here."""
+    """Everything that changes something, for one tenant a call. All surfaces go through here, and so nobody gets past the quotas: what is
+    more than the tenant may have or do raises OverQuota, or Invalid where waiting would not help."""
 
-    def __init__(self, store: Store, time: Callable[[], StoreTime], chance: Chance) -> None:
+    def __init__(self, store: Store, time: Callable[[], StoreTime], chance: Chance, quotas: QuotaKeeper) -> None:
         self._store = store
         self._time = time
         self._chance = chance
+        self._quotas = quotas
 
     def now_ms(self) -> int:
         """The store's time, for reading instants that are relative to now."""
         return self._time().now_ms()
+
+    async def quotas_of(self, tenant: str) -> Quotas:
+        """For whoever asks for many runs, and wants to know which of them would be refused."""
+        return await self._quotas.of(tenant)
 
     async def create_job(self, tenant: str, define: Define) -> Job:
         """Create a job. `define` gets the id and the time, and raises Invalid for what can never work."""
@@ -77,14 +85,17 @@ class Operations:
         return created.jobs[0]
 
     async def create_jobs(self, tenant: str, define: Sequence[Define], *, atomic: bool = False) -> CreatedJobs:
-        """Create many jobs: one that is refused leaves the others. With `atomic` none is created unless all are."""
-        now_ms, turns = self.now_ms(), Turns()
+        """Create many jobs: one that is refused leaves the others. With `atomic` none is created unless all are, and none is in any case
+        where they are more than the tenant may have."""
+        now_ms, turns, quotas = self.now_ms(), Turns(), await self._quotas.of(tenant)
         drafts: dict[int, tuple[JobId, Definition]] = {}
         refused: dict[int, Invalid | Conflict] = {}
         for index, define_one in enumerate(define):
             job_id = new_job_id(now_ms, self._chance.entropy())
             try:
-                drafts[index] = job_id, define_one(job_id, now_ms)
+                definition = define_one(job_id, now_ms)
+                quotas.check_payload(definition.execution.target)
+                drafts[index] = job_id, definition
             except Invalid as refusal:
                 refused[index] = refusal
                 if atomic and len(refused) == limits.PROBLEMS_MAX:
@@ -104,17 +115,20 @@ class Operations:
             await turns.give()
         if atomic and refused:
             return CreatedJobs({}, refused)
-        return await self._write_jobs(new, refused, atomic=atomic)
+        return await self._write_jobs(new, refused, atomic=atomic, jobs_max=quotas.jobs)
 
     async def edit_job(
         self, tenant: str, job_id: JobId, define: Callable[[Job, int], Definition], *, expected_version: int | None
     ) -> Job:
         """Change a job's definition. `define` gets the job as it is and the time; it may be asked again."""
         calendars: changes.Calendars = {}
+        quotas = await self._quotas.of(tenant)
 
         def decide(hand: changes.JobInHand) -> changes.JobChange:
             changes.check_version(hand.job, expected_version)
             definition = define(hand.job, hand.now_ms)
+            if definition.execution.target != hand.job.definition.execution.target:
+                quotas.check_payload(definition.execution.target)
             names = () if definition.schedule is None else definition.schedule.calendars
             if not calendars.keys() >= set(names):
                 raise _CalendarsNeeded(definition)
@@ -166,6 +180,7 @@ class Operations:
             raise NotFound("job", job_text(job_id))
         if job.state is JobState.CANCELLED:
             raise Conflict("a cancelled job cannot be run")
+        await self._quotas.take_runs(tenant, 1)
         now_ms, definition = self.now_ms(), job.definition
         return NewRun(
             id=new_run_id(now_ms, self._chance.entropy()),
@@ -199,7 +214,7 @@ class Operations:
 
     async def enqueue(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[RunId]:
         """Write runs straight to the ready queue, all or none."""
-        runs = self._adhoc_runs(tenant, adhoc)
+        runs = await self._adhoc_runs(tenant, adhoc)
         await self._store.enqueue(runs)
         return [run.id for run in runs]
 
@@ -208,10 +223,14 @@ class Operations:
     ) -> list[UniqueAnswer]:
         """Write runs, each with the key that it asks for, if it does; answers in their order. With `atomic` none is written where one is
         refused."""
-        runs = zip(self._adhoc_runs(tenant, adhoc), dedupes, strict=True)
+        runs = zip(await self._adhoc_runs(tenant, adhoc), dedupes, strict=True)
         return await self._store.enqueue_unique([UniqueRun(run, dedupe) for run, dedupe in runs], atomic=atomic)
 
-    def _adhoc_runs(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[NewRun]:
+    async def _adhoc_runs(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[NewRun]:
+        quotas = await self._quotas.of(tenant)
+        for asked in adhoc:
+            quotas.check_payload(asked.execution.target)
+        await self._quotas.take_runs(tenant, len(adhoc))
         now_ms = self.now_ms()
         runs = []
         for asked in adhoc:
@@ -240,11 +259,12 @@ class Operations:
         return runs
 
     async def _write_jobs(
-        self, new: dict[int, NewJob], refused: dict[int, Invalid | Conflict], *, atomic: bool
+        self, new: dict[int, NewJob], refused: dict[int, Invalid | Conflict], *, atomic: bool, jobs_max: int | None
     ) -> CreatedJobs:
         jobs: dict[int, Job] = {}
         try:
-            written = await self._store.create_jobs(list(new.values()), atomic=atomic) if new else []
+            asked = list(new.values())
+            written = await self._store.create_jobs(asked, atomic=atomic, jobs_max=jobs_max) if new else []
         except NamesTaken as error:
             taken = [index for index, job in new.items() if job.id in error.job_ids]
         else:

@@ -30,6 +30,10 @@ class Conflict(ApiError):
     """It is not in a state that allows this, or somebody changed it first: read it again."""
 
 
+class OverQuota(ApiError):
+    """The tenant would have, or do, more than it may; `problem` names the quota. Nothing was done."""
+
+
 class Unavailable(ApiError):
     """The server cannot do it right now. Whether a write took effect is unknown: read it again."""
 
@@ -48,6 +52,8 @@ def to_error(problem: Problem) -> ApiError:
             return NotFound(problem)
         case 409 | 412:
             return Conflict(problem)
+        case 429 if problem.quota is not None:
+            return OverQuota(problem)
         case 429 | 503:
             return Unavailable(problem)
         case status if 400 <= status < 500:

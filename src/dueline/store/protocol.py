@@ -75,11 +75,14 @@ class SchemaStore(Protocol):
 
 
 class JobStore(Protocol):
-    async def create_jobs(self, jobs: Sequence[NewJob], *, atomic: bool = False) -> list[Job | None]:
+    async def create_jobs(
+        self, jobs: Sequence[NewJob], *, atomic: bool = False, jobs_max: int | None = None
+    ) -> list[Job | None]:
         """Write jobs with their plans. An answer of None: the name is taken by a living job of the tenant, or by one before it in the
         batch; it was not written. With `atomic` all are written or none: NamesTaken says why not.
 
-        The plan of a job that names calendars is written stale.
+        The plan of a job that names calendars is written stale. With `jobs_max`, all of them are of one tenant, for which something is
+        set: if it had more living jobs than that with them, none is written, and OverQuota raised. Whoever else creates some so waits.
         """
 
     async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:

@@ -227,7 +227,7 @@ def to_tenant(row: Any) -> Tenant:
 
 def quota_limits(rows: Sequence[Any]) -> list[Limit]:
     """What the quotas of tenants say about runs that would start."""
-    found = (_quotas.decode(quotas).limit(tenant, updated_ms=updated_ms) for tenant, quotas, updated_ms in rows)
+    found = (one.quotas.limit(one.tenant, updated_ms=one.updated_ms) for one in map(to_tenant, rows))
     return [limit for limit in found if limit is not None]
 
 

@@ -210,6 +210,13 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     updated_ms: int = 0
 
 
+class TenantUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tenant has: living jobs, and runs under way."""
+
+    jobs: int = 0
+    running: int = 0
+
+
 class SigningSecrets(msgspec.Struct, frozen=True):
     """What a tenant's calls are signed with; the previous one too, while receivers learn the new one."""
 

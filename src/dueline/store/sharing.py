@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from dueline.domain.gates import Gate, Limit, Scope, Seen, Wish
 from dueline.domain.ids import RunId
-from dueline.store.shapes import Tenant
+from dueline.store.shapes import Tenant, TenantUse
 
 
 class GateStore(Protocol):
@@ -44,8 +44,18 @@ class TenantStore(Protocol):
     async def tenant(self, tenant: str) -> Tenant:
         """What is set for a tenant, or the defaults."""
 
-    async def put_tenant(self, tenant: Tenant) -> Tenant:
-        """Set it. Runs that become ready from now on are ranked by it."""
+    async def put_tenant(self, tenant: Tenant, *, seen_ms: int | None = None) -> Tenant:
+        """Set it. Runs that become ready from now on are ranked by it. With `seen_ms`, raises Conflict unless that is when it was set last,
+        and 0 unless it never was."""
 
     async def tenants_page(self, *, after: str | None, limit: int) -> list[Tenant]:
         """Tenants that something was set for, by name, above a name."""
+
+    async def tenants_with_quotas(self) -> list[Tenant]: ...
+
+    async def tenant_uses(self, tenants: Collection[str]) -> dict[str, TenantUse]:
+        """What each of them has, counted now."""
+
+    async def draw(self, gate: Gate, count: int) -> tuple[Seen, int]:
+        """Take tokens from a gate's bucket, all of them or none; answers the gate as it stood before, by which they were taken if it says
+        that nobody has to wait for so many, and the time."""

@@ -22,6 +22,7 @@ from dueline.engine.ledgers import Ledgers
 from dueline.engine.membership import Membership
 from dueline.engine.node import Life
 from dueline.engine.operations import Operations
+from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.clock import ManualClock, StoreTime
 from dueline.store.fleet import NewNode, Role
 from dueline.store.shapes import RunFilter
@@ -71,7 +72,7 @@ class World:
         self._nodes = count(1)
         self._time = StoreTime(clock)
         self._time.measured(clock.wall_ms(), sent_s=clock.monotonic_s())
-        self.operations = Operations(store, lambda: self._time, self._chance)
+        self.operations = Operations(store, lambda: self._time, self._chance, QuotaKeeper(store, clock))
         self._insights = Insights(store, lambda: self._time)
         self._ledgers = Ledgers(store, lambda: self._time)
         self._auditor = Auditor(store, self._ledgers)

@@ -21,7 +21,8 @@ class FieldProblem(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An error as RFC 9457 has it. `type` is stable and names what to do next; `errors` are the fields at fault."""
+    """An error as RFC 9457 has it. `type` is stable and names what to do next; `errors` are the fields at fault. A 429 tells which `quota`
+    it is about, its `limit`, and how much of it is `used`."""
 
     type: str
     title: str
@@ -29,6 +30,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: str = ""
     instance: str = ""
     errors: list[FieldProblem] = []
+    quota: str | None = None
+    limit: int | None = None
+    used: int | None = None
 
 
 class Problems:

@@ -10,6 +10,7 @@ from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
 from dueline.store.postgres.calendars import use_calendars
 from dueline.store.postgres.part import Part, position_columns, queries
+from dueline.store.postgres.tenants import check_jobs, lock_tenant
 from dueline.store.records import (
     calendar_names,
     created_job,
@@ -28,12 +29,15 @@ _LAST_ID = b"\xff" * 16
 
 
 class JobPart(Part):
-    async def create_jobs(self, jobs: Sequence[NewJob], *, atomic: bool = False) -> list[Job | None]:
+    async def create_jobs(
+        self, jobs: Sequence[NewJob], *, atomic: bool = False, jobs_max: int | None = None
+    ) -> list[Job | None]:
         # In the order of their names, for which those who want the same ones wait.
-        created_ms = await self._create(sorted(jobs, key=lambda job: (job.tenant, job.definition.name)), atomic=atomic)
+        in_order = sorted(jobs, key=lambda job: (job.tenant, job.definition.name))
+        created_ms = await self._create(in_order, atomic=atomic, jobs_max=jobs_max)
         return [created_job(job, created_ms=created_ms[job.id]) if job.id in created_ms else None for job in jobs]
 
-    async def _create(self, jobs: Sequence[NewJob], *, atomic: bool) -> dict[bytes, int]:
+    async def _create(self, jobs: Sequence[NewJob], *, atomic: bool, jobs_max: int | None) -> dict[bytes, int]:
         """When each of those was created that were."""
         definitions = [job.definition for job in jobs]
         args = [
@@ -52,15 +56,19 @@ class JobPart(Part):
             [bool(calendar_names(definition)) for definition in definitions],
         ]
         uses = [(job.tenant, name, job.id) for job in jobs for name in calendar_names(job.definition)]
-        if not uses and not atomic:
+        if not uses and not atomic and jobs_max is None:
             rows = await self._database.fetch(_SQL["create"], *args)
         else:
             async with self._database.transaction() as connection:
+                if jobs_max is not None:
+                    await lock_tenant(connection, jobs[0].tenant)
                 rows = await connection.fetch(_SQL["create"], *args)
                 created = {row[0] for row in rows}
                 if atomic and (taken := {job.id for job in jobs} - created):
                     raise NamesTaken(taken)
                 await use_calendars(connection, [use for use in uses if use[2] in created])
+                if jobs_max is not None:
+                    await check_jobs(connection, jobs[0].tenant, jobs_max=jobs_max, created=len(created))
         self._notices.announce("plans", *(["stale"] if uses else ()))
         return {row[0]: row[1] for row in rows}
 

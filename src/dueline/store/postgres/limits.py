@@ -11,12 +11,13 @@ from dueline.store.records import limit_row, quota_limits, to_limit
 
 _SQL = queries("limits")
 _GATES = queries("gates")
+_TENANTS = queries("tenants")
 
 
 class LimitPart(Part):
     async def limits(self) -> list[Limit]:
         found = [to_limit(row) for row in await self._database.fetch(_SQL["all"])]
-        return found + quota_limits(await self._database.fetch(_SQL["quotas"]))
+        return found + quota_limits(await self._database.fetch(_TENANTS["with_quotas"]))
 
     async def put_limit(self, limit: Limit) -> Limit:
         async with self._database.transaction() as connection:

@@ -19,14 +19,17 @@ from dueline.store.shapes import JobFilter, NewJob, VersionInForce
 from dueline.store.sqlite.calendars import use_calendars
 from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern, wrap_tags
 from dueline.store.sqlite.session import Session
+from dueline.store.sqlite.tenants import check_jobs
 
 _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
 
 
 class JobPart(Part):
-    async def create_jobs(self, jobs: Sequence[NewJob], *, atomic: bool = False) -> list[Job | None]:
-        return await self._database.write(_create_jobs, jobs, atomic=atomic)
+    async def create_jobs(
+        self, jobs: Sequence[NewJob], *, atomic: bool = False, jobs_max: int | None = None
+    ) -> list[Job | None]:
+        return await self._database.write(_create_jobs, jobs, atomic=atomic, jobs_max=jobs_max)
 
     async def job(self, tenant: str, job_id: JobId) -> Job | None:
         return await self._database.read(_job, tenant, job_id)
@@ -41,10 +44,12 @@ class JobPart(Part):
         return await self._database.read(_job_versions, keys)
 
 
-def _create_jobs(session: Session, jobs: Sequence[NewJob], *, atomic: bool) -> list[Job | None]:
+def _create_jobs(session: Session, jobs: Sequence[NewJob], *, atomic: bool, jobs_max: int | None) -> list[Job | None]:
     created_ms: dict[bytes, int] = dict(session.rows(_SQL["create"], pack([_job_row(job) for job in jobs])))
     if atomic and (taken := {job.id for job in jobs} - created_ms.keys()):
         raise NamesTaken(taken)
+    if jobs_max is not None:
+        check_jobs(session, jobs[0].tenant, jobs_max=jobs_max, created=len(created_ms))
     created = [created_job(job, created_ms=created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
     planned = [job for job in created if job is not None and not is_exhausted(job.position)]
     plans = [plan_row(job, generation=1, stale=bool(calendar_names(job.definition))) for job in planned]

@@ -11,6 +11,7 @@ from dueline.store.sqlite.session import Session
 
 _SQL = queries("limits")
 _GATES = queries("gates")
+_TENANTS = queries("tenants")
 
 
 class LimitPart(Part):
@@ -25,7 +26,7 @@ class LimitPart(Part):
 
 
 def _limits(session: Session) -> list[Limit]:
-    return [*map(to_limit, session.rows(_SQL["all"])), *quota_limits(session.rows(_SQL["quotas"]))]
+    return [*map(to_limit, session.rows(_SQL["all"])), *quota_limits(session.rows(_TENANTS["with_quotas"]))]
 
 
 def _put_limit(session: Session, limit: Limit) -> Limit:

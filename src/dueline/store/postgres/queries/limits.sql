@@ -2,10 +2,6 @@
 -- What is set for queues and hosts.
 SELECT scope, name, most, rate_count, period_ms, burst, updated_ms FROM dueline.limits ORDER BY scope, name;
 
--- name: quotas
--- Tenants for which something was set.
-SELECT tenant, quotas, updated_ms FROM dueline.tenants WHERE quotas IS NOT NULL;
-
 -- name: put
 -- Set it anew.
 INSERT INTO dueline.limits (scope, name, most, rate_count, period_ms, burst, updated_ms)
