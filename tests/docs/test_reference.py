@@ -56,6 +56,7 @@ from dueline.wire.runs import AdhocInput, AttemptView, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm, TlsForm
+from dueline.wire.tenants import QuotasForm, TenantInput, TenantView, UsedView
 from dueline.wire.whys import GateView, SharesView, TenantShareView, WhyView
 from dueline.wire.workers import WorkerView
 
@@ -74,6 +75,7 @@ FORMS = [
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
     *(WhyView, GateView, SharesView, TenantShareView),
     *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
+    *(TenantInput, TenantView, QuotasForm, UsedView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),
     *(RegisterInput, OfferForm, RegisteredView, HeartbeatInput, HeartbeatView, CancelView, LeaseInput, LeaseView),
     *(LeasedView, ReportInput, ResultForm, ReleaseInput, GivenBackForm, ProgressInput, ProgressForm, AcceptedView),

@@ -48,6 +48,18 @@ def test_many_in_one_call(client: Client) -> None:
         client.create_runs([{"target": TARGET}, {}], atomic=True)
 
 
+def test_the_quotas_of_a_tenant(client: Client) -> None:
+    put = client.put_tenant("default", {"weight": 2, "quotas": {"jobs": 1, "running": 5}})
+    assert client.tenant("default") == put
+    assert client.tenants()["items"] == [put] == list(client.all_tenants(limit=1))
+    client.create_job({"target": TARGET})
+    with pytest.raises(errors.OverQuota) as caught:
+        client.create_job({"target": TARGET})
+    assert (caught.value.problem.quota, caught.value.problem.limit, caught.value.problem.used) == ("jobs", 1, 1)
+    assert client.edit_tenant("default", {"quotas": {"jobs": None}})["quotas"]["running"] == 5
+    client.create_job({"target": TARGET})
+
+
 def test_a_run_is_cancelled(client: Client) -> None:
     run = client.create_run({"target": TARGET})
     assert client.cancel_run(run["id"])["state"] == "cancelled"

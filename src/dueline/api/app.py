@@ -29,6 +29,7 @@ from dueline.api import (
     runs,
     schedules,
     secrets,
+    tenants,
     whys,
     workers,
 )
@@ -48,6 +49,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *queues.ROUTES,
     *whys.QUEUE_ROUTES,
     *limits.ROUTES,
+    *tenants.ROUTES,
     *workers.ROUTES,
     *desk.ROUTES,
     *jobtypes.ROUTES,

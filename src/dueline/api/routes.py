@@ -28,6 +28,7 @@ from dueline.engine.recoveries import Recoveries
 from dueline.engine.shares import Shares
 from dueline.engine.signing import SigningDesk
 from dueline.engine.tallies import Tallies
+from dueline.engine.tenants import Tenants
 from dueline.engine.whys import Whys
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock, StoreTime
@@ -61,6 +62,7 @@ class Surface(Vitals, frozen=True, kw_only=True):
     limiting: LimitDesk
     job_types: JobTypes
     signing: SigningDesk
+    tenants: Tenants
     desk: Desk
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
 
@@ -94,6 +96,7 @@ def make_surface(
         limiting=LimitDesk(store),
         job_types=JobTypes(store),
         signing=SigningDesk(store, chance),
+        tenants=Tenants(store, quotas),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),
         ready=ready,
         tallies=tallies,

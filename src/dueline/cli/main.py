@@ -28,6 +28,7 @@ from dueline.cli import (
     schedules,
     secrets,
     settings,
+    tenants,
 )
 from dueline.cli.exits import TOLD, report
 
@@ -47,6 +48,7 @@ app.add_typer(runs.app, name="run")
 app.add_typer(deadletters.app, name="deadletter")
 app.add_typer(queues.app, name="queue")
 app.add_typer(limits.app, name="limit")
+app.add_typer(tenants.app, name="tenant")
 app.add_typer(nodes.app, name="node")
 app.add_typer(jobtypes.app, name="jobtype")
 app.add_typer(secrets.app, name="secret")

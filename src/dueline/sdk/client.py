@@ -224,6 +224,25 @@ class Client:
     def delete_limit(self, scope: str, name: str) -> None:
         self._send("DELETE", _path("limits", scope, quote(name, safe="")))
 
+    def tenants(self, **filters: Any) -> Json:
+        """One page of the tenants that something was set for, by name."""
+        return self._json("GET", "/v1/tenants", query=filters)
+
+    def all_tenants(self, **filters: Any) -> Iterator[Json]:
+        return self._all("/v1/tenants", filters)
+
+    def tenant(self, name: str) -> Json:
+        """What is set for a tenant and what it has; the defaults if nothing was set."""
+        return self._json("GET", _path("tenants", name))
+
+    def put_tenant(self, name: str, tenant: Mapping[str, Any]) -> Json:
+        """Set `weight` and `quotas`, all of them: what is left out has its default."""
+        return self._json("PUT", _path("tenants", name), tenant)
+
+    def edit_tenant(self, name: str, patch: Mapping[str, Any]) -> Json:
+        """Set some of them by a merge patch: null removes a quota."""
+        return self._json("PATCH", _path("tenants", name), patch)
+
     def workers(self) -> list[Json]:
         """All processes that fire schedules or execute runs, those that started first first."""
         workers: list[Json] = self._json("GET", "/v1/workers")["items"]
