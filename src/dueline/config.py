@@ -52,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     drain_s: float
     recovery: str
     recovery_rate: float
+    history_days: int
     log_level: str
     log_form: str
     url: str
@@ -138,6 +139,7 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
         "drain_s": limits.DRAIN_S,
         "recovery": "auto",
         "recovery_rate": limits.RECOVERY_RATE_DEFAULT,
+        "history_days": limits.HISTORY_DAYS_DEFAULT,
         "log_level": "info",
         "log_form": "text",
         "url": "http://127.0.0.1:8700",
@@ -322,6 +324,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "drain_s": _number(0, _DRAIN_S_CEILING, "seconds"),
     "recovery": _choice("auto", "hold"),
     "recovery_rate": _number(_RATE_LEAST, _RATE_CEILING, "runs a second"),
+    "history_days": _whole(1, limits.HISTORY_DAYS_MAX),
     "log_level": _choice("debug", "info", "warning", "error"),
     "log_form": _choice("text", "json"),
     "url": _url,

@@ -119,7 +119,7 @@ INSERT INTO dueline.history (
 )
 SELECT
     public.id_at(at_ms - 2000000 - n * 1000, n), public.id_at(0, n % 50000), 1, 'default', 'scheduled', 'succeeded', 'queue-0', 5, '',
-    at_ms, at_ms, at_ms, at_ms, 1, 0, '{}', ''
+    at_ms, at_ms, at_ms, at_ms - 2000000 - n * 1000, 1, 0, '{}', ''
 FROM public.seeded, generate_series(1, 150000) AS n;
 
 -- Runs that failed: of one tenant many, of a hundred others some.

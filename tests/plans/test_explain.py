@@ -18,6 +18,7 @@ from tests.plans.execution_guards import EXECUTION_GUARDS
 from tests.plans.explained import Explained, explain
 from tests.plans.gate_guards import GATE_GUARDS
 from tests.plans.guards import FIRST_ID, GUARDS, LAST_ID, PAGE, At, Guard, RunsAt, guard
+from tests.plans.quota_guards import QUOTA_GUARDS
 from tests.support.fixtures import TEMPLATE
 from tests.support.postgres import PostgresServer
 
@@ -82,7 +83,9 @@ def _run_id(at_ms: int, number: int) -> bytes:
 
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
 @pytest.mark.parametrize(
-    "guard", GUARDS + EXECUTION_GUARDS + DISPATCH_GUARDS + GATE_GUARDS, ids=lambda guard: guard.name
+    "guard",
+    GUARDS + EXECUTION_GUARDS + DISPATCH_GUARDS + GATE_GUARDS + QUOTA_GUARDS,
+    ids=lambda guard: guard.name,
 )
 async def test_a_hot_statement_touches_no_more_than_it_must(filled: Filled, guard: Guard, mode: str) -> None:
     explained = await _explained(filled, guard, mode)

@@ -37,6 +37,12 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "cancels.cancel_runs",
             # SQLite has no partitions.
             "history.add_day",
+            "history.days",
+            "history.drop_day",
+            "history.ended_other",
+            "history.forget_other",
+            # SQLite has one process.
+            "history.sweeping",
         }
     ),
     "sqlite": frozenset(
@@ -63,7 +69,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
 
 STATES = frozenset(RunState) | frozenset(JobState)
 # Words in quotes that are no states: kinds, reasons and roles, and the names of settings.
-OTHER_WORDS = frozenset({*RunKind, *HeldReason, *EndReason, *Role, "synchronous_commit", "off"})
+OTHER_WORDS = frozenset({*RunKind, *HeldReason, *EndReason, *Role, "synchronous_commit", "off", "lock_timeout"})
 
 # States that a statement only counts, of runs that it does not move.
 COUNTED = {"runs.claim": frozenset({RunState.HELD}), "runs.confirm_exclusive": frozenset({RunState.HELD})}

@@ -86,7 +86,9 @@ class Process:
         tasks = []
         if self._role is not None:
             scheduling = SchedulerOptions(
-                recovery=RecoveryMode(self._settings.recovery), recovery_rate=self._settings.recovery_rate
+                recovery=RecoveryMode(self._settings.recovery),
+                recovery_rate=self._settings.recovery_rate,
+                history_days=self._settings.history_days,
             )
             self._node = Node(
                 store,

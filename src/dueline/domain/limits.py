@@ -276,6 +276,11 @@ DEFINITIONS_KEPT = 20_000
 STALE_BATCH = 200
 """Plans looked at again in one pass, each in a transaction of its own: a new calendar must not hold up the firing."""
 HISTORY_DAYS_AHEAD = 3
+HISTORY_SWEPT_MAX = 1_000
+"""Finished runs that one pass of a sweep looks at: others wait for it for milliseconds."""
+HISTORY_MOVED_MAX = 5_000
+"""Runs of an old day that ended lately, backfilled ones above all, and are moved when the day is dropped: nobody reads history meanwhile,
+for a tenth of a second or so."""
 SLOTS_DEFAULT = 1_000
 """Runs a worker holds or executes at a time. HTTP calls are cheap to wait for."""
 DRAIN_S = 30.0

@@ -31,6 +31,7 @@ class JobAudit(msgspec.Struct, kw_only=True):
     job_id: JobId
     name: str
     from_ms: int
+    """Later than asked where the history does not reach back so far."""
     to_ms: int
     """Earlier than asked where there were more occurrences than are looked at in one go."""
     expected: int = 0
@@ -53,6 +54,8 @@ class Auditor:
         """The account of one job between two instants, inclusive; what lies in the future is not asked for."""
         book = await self._ledgers.open(tenant, job_id)
         to_ms = min(to_ms, book.now_ms)
+        # What was forgotten was not missed.
+        from_ms = max(from_ms, await self._store.history_since(tenant))
         expected = list(islice(_expected(book, from_ms=from_ms, to_ms=to_ms), limits.OCCURRENCES_SEARCHED_MAX))
         if len(expected) == limits.OCCURRENCES_SEARCHED_MAX:
             to_ms = expected[-1][0]

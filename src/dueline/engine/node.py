@@ -136,7 +136,7 @@ class Life:
         self._replanner_loop = Loop("replanner", Replanner(store, self.membership, self._shards).step)
         self._promoter_loop = Loop("promoter", Promoter(store, self.membership).step)
         self._reaper_loop = Loop("reaper", Reaper(store, self.membership, definitions, chance).step)
-        self._historian_loop = Loop("historian", Historian(store).step)
+        self._historian_loop = Loop("historian", Historian(store, keep_days=scheduling.history_days).step)
         self._schedules = node.role is not Role.WORKER
         self._parts = [make(self.membership, definitions) for make in parts]
         self._loops = [self._heartbeat]

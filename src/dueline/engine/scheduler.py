@@ -47,6 +47,8 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     recovery: RecoveryMode = RecoveryMode.AUTO
     recovery_rate: float = limits.RECOVERY_RATE_DEFAULT
     """Missed runs that this scheduler lets start, a second."""
+    history_days: int = limits.HISTORY_DAYS_DEFAULT
+    """How long finished runs are kept, where their tenant does not say less."""
 
 
 class SchedulerStore(PlanStore, CalendarStore, Protocol):

@@ -325,6 +325,9 @@ class LedgerStore(Protocol):
     async def occurrence_runs(self, job_id: JobId, *, from_ms: int, to_ms: int, limit: int) -> list[Run]:
         """Runs of kind `scheduled`, live and finished, scheduled between two instants, inclusive, earliest first."""
 
+    async def history_since(self, tenant: str) -> int:
+        """Runs of the tenant that ended before this instant may be gone from the history."""
+
 
 class SecretStore(Protocol):
     async def signing_secrets(self, tenants: Collection[str]) -> dict[str, SigningSecrets]:
@@ -361,6 +364,10 @@ class CalendarStore(Protocol):
 class HistoryStore(Protocol):
     async def prepare_history(self, *, days_ahead: int) -> None:
         """Make room for the days to come."""
+
+    async def sweep_history(self, *, keep_days: int, limit: int) -> bool:
+        """Forget finished runs, and their dead letters, that ended more than `keep_days` ago, or longer ago than their tenant's quota says
+        if that is less. One pass, which looks at about `limit` runs or drops a day; answers whether there may be more."""
 
 
 class Store(

@@ -225,6 +225,12 @@ def to_tenant(row: Any) -> Tenant:
     return Tenant(tenant=tenant, weight=weight, quotas=decoded, updated_ms=updated_ms)
 
 
+def quota_days(rows: Sequence[Any]) -> dict[str, int]:
+    """For how many days tenants keep their finished runs, by their quotas."""
+    found = {one.tenant: one.quotas.retention_days for one in map(to_tenant, rows)}
+    return {tenant: days for tenant, days in found.items() if days is not None}
+
+
 def quota_limits(rows: Sequence[Any]) -> list[Limit]:
     """What the quotas of tenants say about runs that would start."""
     found = (one.quotas.limit(one.tenant, updated_ms=one.updated_ms) for one in map(to_tenant, rows))

@@ -1,3 +1,60 @@
 -- name: add_day
 -- Make the partition of one day, named by its first millisecond.
 SELECT dueline.add_history_day($1);
+
+-- name: days
+-- The days that have a partition and are over before an instant, oldest first, each by its first millisecond. The partition of all other
+-- days has no date in its name, and must not be asked for one.
+SELECT d.day_ms
+FROM pg_inherits AS i
+JOIN pg_class AS c ON c.oid = i.inhrelid
+CROSS JOIN LATERAL (
+    SELECT
+        CASE WHEN c.relname ~ '^history_[0-9]{8}$' THEN extract(epoch FROM to_date(right(c.relname, 8), 'YYYYMMDD'))::bigint * 1000 END
+        AS day_ms
+) AS d
+WHERE i.inhparent = 'dueline.history'::regclass AND d.day_ms + 86400000 <= $1
+ORDER BY d.day_ms;
+
+-- name: drop_day
+-- Others wait no longer than this for a lock that is not to be had.
+SELECT dueline.drop_history_day($1, $2, $3) FROM set_config('lock_timeout', '200', true);
+
+-- name: sweeping
+-- One process at a time, the others have nothing to do; the number is the letters of "sweep".
+SELECT pg_try_advisory_xact_lock(495924372848);
+
+-- name: swept
+SELECT tenant, swept_ms FROM dueline.history_sweeps;
+
+-- name: since
+SELECT coalesce(max(swept_ms), 0) FROM dueline.history_sweeps WHERE tenant IN ($1, '');
+
+-- name: ended
+-- When the run ended that comes after so many others that ended between two instants.
+SELECT finished_ms FROM dueline.history WHERE finished_ms >= $1 AND finished_ms < $2 ORDER BY finished_ms OFFSET $3 LIMIT 1;
+
+-- name: ended_other
+-- The same of the days that have no partition.
+SELECT finished_ms FROM dueline.history_other WHERE finished_ms >= $1 AND finished_ms < $2 ORDER BY finished_ms OFFSET $3 LIMIT 1;
+
+-- name: forget
+-- Runs of some tenants that ended between two instants.
+DELETE FROM dueline.history WHERE finished_ms >= $1 AND finished_ms < $2 AND tenant = ANY($3::text[]) RETURNING tenant, id;
+
+-- name: forget_other
+-- Everyone's, of the days that have no partition.
+DELETE FROM dueline.history_other WHERE finished_ms >= $1 AND finished_ms < $2 RETURNING tenant, id;
+
+-- name: forget_letters
+-- Their dead letters, in the order of the ids, as everywhere.
+WITH chosen AS MATERIALIZED (
+    SELECT run_id FROM dueline.dead_letters WHERE run_id = ANY($1::uuid[]) ORDER BY run_id FOR UPDATE
+)
+DELETE FROM dueline.dead_letters AS d USING chosen AS c WHERE d.run_id = c.run_id;
+
+-- name: mark
+-- Remember up to when they are gone.
+INSERT INTO dueline.history_sweeps AS s (tenant, swept_ms)
+SELECT t.tenant, $2 FROM unnest($1::text[]) AS t (tenant) ORDER BY t.tenant
+ON CONFLICT (tenant) DO UPDATE SET swept_ms = greatest(s.swept_ms, excluded.swept_ms);

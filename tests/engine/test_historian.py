@@ -1,0 +1,67 @@
+"""The historian: room for the days to come, and an end to what is too old, with an account that bears it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import closing
+
+import pytest
+
+from dueline.domain import limits
+from dueline.domain.job import DEFAULT_TENANT
+from dueline.domain.quotas import Quotas
+from dueline.domain.schedule import Every
+from dueline.engine.historian import Historian
+from dueline.store.shapes import Tenant
+from tests.engine.books import DAY_MS, DAY_S, Books
+from tests.support.stores import START_MS, StoreUnderTest
+from tests.support.target import Target
+
+HOUR_S = 3_600.0
+
+
+class Passes:
+    """History that is swept in so many passes."""
+
+    def __init__(self, passes: int) -> None:
+        self.left = passes
+        self.calls: list[str] = []
+
+    async def prepare_history(self, *, days_ahead: int) -> None:
+        assert days_ahead == limits.HISTORY_DAYS_AHEAD
+        self.calls.append("prepare")
+
+    async def sweep_history(self, *, keep_days: int, limit: int) -> bool:
+        assert (keep_days, limit) == (7, limits.HISTORY_SWEPT_MAX)
+        self.calls.append("sweep")
+        self.left -= 1
+        return self.left > 0
+
+
+async def test_passes_follow_one_another_until_all_is_swept() -> None:
+    history = Passes(3)
+    historian = Historian(history, keep_days=7)
+    delays = [await historian.step() for _ in range(4)]
+    assert delays[2:] == [HOUR_S, HOUR_S]
+    assert max(delays[:2]) < 0.1
+    assert history.calls == ["prepare", "sweep", "sweep", "sweep", "prepare", "sweep"]
+
+
+@pytest.fixture
+async def books(under_test: StoreUnderTest, target: Target) -> AsyncIterator[Books]:
+    with closing(Books(under_test, target)) as books:
+        await books.add()
+        yield books
+
+
+async def test_an_audit_does_not_miss_what_was_forgotten(books: Books) -> None:
+    await books.store.put_tenant(Tenant(tenant=DEFAULT_TENANT, quotas=Quotas(retention_days=2)))
+    job = await books.job(Every(DAY_MS, START_MS))
+    await books.leap(3)
+    for _ in range(5):
+        await books.leap(DAY_S - 6)
+        await books.advance(6, tick_s=0.5)
+    account = await books.auditor.audit(DEFAULT_TENANT, job.id, from_ms=START_MS, to_ms=books.now_ms)
+    assert (account.missed, account.doubled) == (0, 0)
+    assert START_MS < account.from_ms <= books.now_ms - 2 * DAY_MS
+    assert 2 <= account.expected < 5

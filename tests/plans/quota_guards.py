@@ -1,0 +1,44 @@
+"""The statements of quotas and of what is forgotten, each with what must serve it. The indexes of history are each day's own."""
+
+from dueline.domain import limits
+from tests.plans.guards import At, RunsAt, guard
+
+SWEPT = limits.HISTORY_SWEPT_MAX
+A_SECOND_EACH_MS = 1_000
+OLD_MS = -100_000_000
+JOBS_OF_A_TENANT = 10_000
+
+QUOTA_GUARDS = [
+    guard(
+        "a tenant's jobs",
+        "tenants.count_jobs",
+        ["tenant-7"],
+        by="",
+        rows_max=JOBS_OF_A_TENANT,
+        buffers_max=JOBS_OF_A_TENANT // 10,
+    ),
+    guard(
+        "how far a sweep goes",
+        "history.ended",
+        [At(OLD_MS), At(0), SWEPT],
+        by="",
+        rows_max=3 * SWEPT,
+        buffers_max=3 * SWEPT,
+    ),
+    guard(
+        "forget runs",
+        "history.forget",
+        [At(OLD_MS), At(OLD_MS + SWEPT * A_SECOND_EACH_MS), ["default", "tenant-7"]],
+        by="",
+        rows_max=2 * SWEPT,
+        buffers_max=10 * SWEPT,
+    ),
+    guard(
+        "forget their dead letters",
+        "history.forget_letters",
+        [RunsAt(range(SWEPT))],
+        by="dead_letters_pkey",
+        rows_max=2 * SWEPT,
+        buffers_max=10 * SWEPT,
+    ),
+]
