@@ -14,6 +14,7 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.retry import RetryPolicy
 from dueline.domain.run import OutcomeKind, Run
 from dueline.engine.operations import Operations
+from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
@@ -33,9 +34,10 @@ END_S_MAX = 150.0
 
 async def create_jobs(store: PostgresStore, url: str) -> dict[int, Job]:
     """With all their runs, due at once."""
-    keeper = Timekeeper(store, SystemClock())
+    clock = SystemClock()
+    keeper = Timekeeper(store, clock)
     await keeper.step()
-    operations = Operations(store, lambda: keeper.time, SystemChance())
+    operations = Operations(store, lambda: keeper.time, SystemChance(), QuotaKeeper(store, clock))
     jobs = {}
     for most, count in RUNS.items():
         execution = Execution(
