@@ -1,8 +1,10 @@
 """Turns on PostgreSQL, where they are reserved ahead of the runs that take them, by several at once."""
 
 import asyncio
+import random
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -11,8 +13,16 @@ from dueline.domain.errors import StoreUnavailable
 from dueline.store.postgres.database import Connection, Database
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
-from tests.conformance.sharing import serve, shares, wait_with
-from tests.support.stores import StoreUnderTest, a_run, changing, create, enqueue, postgres_under_test
+from tests.conformance.sharing import serve, shares, wait_with, weigh
+from tests.support.stores import (
+    StoreUnderTest,
+    a_run,
+    changing,
+    create,
+    enqueue,
+    postgres_under_test,
+    sqlite_under_test,
+)
 
 T = TypeVar("T")
 
@@ -21,6 +31,32 @@ T = TypeVar("T")
 async def under_test(emptied_dsn: str) -> AsyncIterator[StoreUnderTest]:
     async with postgres_under_test(emptied_dsn) as under_test:
         yield under_test
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_it_is_the_turn_of_those_whose_it_is_by_the_rules(store: Store, tmp_path: Path, seed: int) -> None:
+    """PostgreSQL decides in its statement what the embedded store asks the rules about: in lines where something is ready, both say the
+    same of every single run."""
+    chance = random.Random(seed)
+    async with sqlite_under_test(tmp_path / "dueline.db") as embedded:
+        stores = (store, embedded.store)
+        for one in stores:
+            await weigh(one, a=3.0, b=0.3)
+        for _ in range(12):
+            runs = [
+                a_run(
+                    tenant=chance.choice("abc"),
+                    lane=chance.choice(["", "", "gpu"]),
+                    priority=chance.choice([5, 5, 5, 3, 8]),
+                    missed=chance.random() < 0.2,
+                    fairness_key=chance.choice(["", "", "x", "y", "z"]),
+                )
+                for _ in range(chance.choice([1, 1, 5, 40]))
+            ]
+            for one in stores:
+                await enqueue(one, *runs)
+        orders = [[claimed.run_id for claimed in await serve(one, 1_000, at_a_time=1)] for one in stores]
+    assert orders[0] == orders[1]
 
 
 async def test_who_asks_at_once_through_two_processes_gets_one_share(emptied_dsn: str, store: Store) -> None:

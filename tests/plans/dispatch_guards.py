@@ -1,12 +1,15 @@
 """The guards of dispatch: ranks, and what they are made from."""
 
-from dueline.domain.fairness import KEYS_TOLD_APART, clock_of
+from dueline.domain import limits
+from dueline.domain.fairness import COST, KEYS_TOLD_APART, SHARE_MIN, clock_of
 from dueline.domain.job import PRIORITIES
 from tests.plans.guards import ASKED, QUEUES, At, RunsAt, guard
 
 # As the seed numbers them.
 WAITING = range(1_000_001, 1_000_001 + ASKED)
 WORTH = [clock_of(0, priority=priority) for priority in PRIORITIES]
+RULES = [WORTH, 30_000, KEYS_TOLD_APART, limits.AHEAD_MS, float(COST), SHARE_MIN]
+ONE_RUN = [[1.0], [1], [0], [1]]
 TENANTS = [f"tenant-{number}" for number in range(ASKED)]
 DEFAULTS, KEYS = ["default"] * ASKED, [f"key-{number}" for number in range(1, ASKED + 1)]
 PLAIN_FLOWS = [["queue-7"] * ASKED, [""] * ASKED, TENANTS, ["5f"] * ASKED, [""] * ASKED]
@@ -22,35 +25,35 @@ DISPATCH_GUARDS = [
     ),
     # One in a line of a million.
     guard(
-        "look at a flow",
-        "flows.look",
-        [["queue-8"], [""], ["tenant-8"], ["5f"], [""], WORTH, 30_000, KEYS_TOLD_APART],
+        "take turns of a flow",
+        "flows.take",
+        [["queue-8"], [""], ["tenant-8"], ["5f"], [""], *ONE_RUN, *RULES],
         by="runs_ready flows_pkey",
         rows_max=20,
         buffers_max=40,
     ),
     guard(
-        "look at many flows",
-        "flows.look",
-        [*PLAIN_FLOWS, WORTH, 30_000, KEYS_TOLD_APART],
+        "take turns of many flows",
+        "flows.take",
+        [*PLAIN_FLOWS, [1.0] * ASKED, range(1, ASKED + 1), [0] * ASKED, [10] * ASKED, *RULES],
         by="runs_ready flows_pkey",
         rows_max=20 * ASKED,
-        buffers_max=30 * ASKED,
+        buffers_max=60 * ASKED,
     ),
     # Five times as many wait.
     guard(
-        "look at a flow of many keys",
-        "flows.look",
-        [["queue-7"], [""], ["many-keys"], ["5f"], ["key-1"], WORTH, 30_000, KEYS_TOLD_APART],
+        "take turns of a flow of many keys",
+        "flows.take",
+        [["queue-7"], [""], ["many-keys"], ["5f"], ["key-1"], *ONE_RUN, *RULES],
         by="runs_ready flows_pkey",
         rows_max=KEYS_TOLD_APART + 20,
         buffers_max=KEYS_TOLD_APART,
     ),
     # Nothing is ready in it.
     guard(
-        "look at an idle line",
-        "flows.look",
-        [["queue-7"], ["eu"], ["tenant-7"], ["5f"], [""], WORTH, 30_000, KEYS_TOLD_APART],
+        "take turns of an idle line",
+        "flows.take",
+        [["queue-7"], ["eu"], ["tenant-7"], ["5f"], [""], *ONE_RUN, *RULES],
         by="runs_ready flows_finish",
         rows_max=20,
         buffers_max=40,

@@ -43,6 +43,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "history.forget_other",
             # SQLite has one process.
             "history.sweeping",
+            # SQLite asks `look`, and decides in between: nobody has to wait for another answer there.
+            "flows.take",
         }
     ),
     "sqlite": frozenset(
@@ -61,6 +63,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "uniques.put_off",
             # What is null as a rule costs PostgreSQL nothing.
             "runs.set_apart",
+            # PostgreSQL looks and reserves at once.
+            "flows.look",
             # Whoever takes the file has outlived the others.
             "members.bury_own",
         }

@@ -33,7 +33,7 @@ KEYS_TOLD_APART = 1_000
 """Keys of one level that take turns. They are counted whenever a run comes, and so many in about a tenth of a millisecond; where more of
 them wait, whoever comes stands behind all of them, as if there were no keys."""
 _MISSED_FACTOR = 1 / 16
-_SHARE_MIN = 1 / 4096
+SHARE_MIN = 1 / 4096
 """The smallest share, whatever the weight and the priority: of such runs alone a line can have two thousand million before its numbers
 end, and of ordinary ones millions of millions."""
 
@@ -124,7 +124,7 @@ def allot(wanted: Mapping[Flow, int], seen: Mapping[Level, Seen]) -> dict[Flow, 
 
 def _stretch(look: Seen, factor: float, *, keys: int, place: int, count: int) -> Stretch:
     """Keys that wait take turns: each has one of so many, and one that comes has its first when those before it have had theirs."""
-    turn = COST / max(look.weight * factor, _SHARE_MIN)
+    turn = COST / max(look.weight * factor, SHARE_MIN)
     step = max(int(turn * keys), 1)
     start = look.clock + int(turn * place)
     return Stretch(start, step, start + step * count)
@@ -180,20 +180,20 @@ class Lineup:
         self._positions: defaultdict[Contender, list[int]] = defaultdict(list)
         for position, one in enumerate(contenders):
             self._positions[one].append(position)
-        self._flows = {
+        self.flows = {
             one: flow_of(*one[:3], priority=one[3], standing=one[4], fairness_key=one[5]) for one in self._positions
         }
 
     @property
     def wanted(self) -> dict[Flow, int]:
-        return {flow: len(self._positions[one]) for one, flow in self._flows.items()}
+        return {flow: len(self._positions[one]) for one, flow in self.flows.items()}
 
     def ranks(self, stretches: Mapping[Flow, Stretch]) -> list[int]:
         """Their ranks, in the order in which they were given, for what was allotted to their flows."""
         ranks = [0] * sum(map(len, self._positions.values()))
         taken: dict[Flow, int] = {}
         for one, positions in self._positions.items():
-            flow = self._flows[one]
+            flow = self.flows[one]
             if flow not in stretches:
                 flow = whole(flow)
             stretch = stretches[flow]

@@ -8,8 +8,11 @@ turn, and one that a crash of the server lost gives it a little; nothing else de
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+
+import asyncpg
 
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
@@ -17,16 +20,16 @@ from dueline.domain.fairness import (
     COST,
     KEYS_TOLD_APART,
     MISSED_PENALTY,
+    SHARE_MIN,
     Contender,
     Flow,
     Level,
     Lineup,
-    Seen,
     Standing,
     Stretch,
-    allot,
     clock_of,
     contenders,
+    whole,
 )
 from dueline.domain.job import PRIORITIES
 from dueline.domain.run import NewRun
@@ -96,13 +99,13 @@ class ReservedRanks:
 
     async def _rank(self, group: _Group, connection: Connection) -> list[int | None]:
         self._close(group)
-        seen, now_ms = await _look(connection, Lineup(group.ready).wanted)
-        near = [position for position, due_ms in enumerate(group.due_ms) if due_ms <= now_ms + limits.AHEAD_MS]
         ranks: list[int | None] = [None] * len(group.ready)
-        if near:
+        taken = await _take(connection, group)
+        if taken:
+            near_ms = taken[0]["reserved_ms"] + limits.AHEAD_MS
+            near = [position for position, due_ms in enumerate(group.due_ms) if due_ms <= near_ms]
             lineup = Lineup(group.ready[position] for position in near)
-            stretches = await _reserve(connection, allot(lineup.wanted, seen))
-            for position, rank in zip(near, lineup.ranks(stretches), strict=True):
+            for position, rank in zip(near, lineup.ranks(_stretches(lineup.wanted, taken)), strict=True):
                 ranks[position] = rank
         return ranks
 
@@ -124,30 +127,48 @@ class FlowPart(Part):
         return len(await self._database.fetch(_SQL["forget"], queues, lanes, clocks, limit))
 
 
-async def _look(connection: Connection, flows: Collection[Flow]) -> tuple[dict[Level, Seen], int]:
-    """What matters of the levels of some flows, and what time it is."""
-    args = (*_columns(flows), _WORTH, _UNWRITTEN_MS, KEYS_TOLD_APART + len(flows))
-    rows = await connection.fetch(_SQL["look"], *args)
-    strange = {(row["queue"], row["lane"]) for row in rows if not row["known"]}
+async def _take(connection: Connection, group: _Group) -> list[asyncpg.Record]:
+    """How far the flows of those runs went that are due soon: none where none is."""
+    flows = Lineup(group.ready).flows
+    numbers = {one: number for number, one in enumerate(flows, start=1)}
+    waiting = Counter(zip(group.ready, group.due_ms, strict=True))
+    args = (
+        *_columns(flows.values()),
+        [flow.factor for flow in flows.values()],
+        [numbers[one] for one, _ in waiting],
+        [due_ms for _, due_ms in waiting],
+        list(waiting.values()),
+        _WORTH,
+        _UNWRITTEN_MS,
+        KEYS_TOLD_APART,
+        limits.AHEAD_MS,
+        float(COST),
+        SHARE_MIN,
+    )
+    taken = await connection.fetch(_SQL["take"], *args)
+    strange = [row for row in taken if row["finish"] is None]
     if strange:
         standings = (Standing.FRESH[0], Standing.AGAIN[0], Standing.MISSED[0])
-        lines = ([queue for queue, _ in strange], [lane for _, lane in strange])
+        lines = ([row["queue"] for row in strange], [row["lane"] for row in strange])
         await connection.execute(_SQL["rebuild"], *lines, _WORTH, *standings, MISSED_PENALTY, COST)
-        rows = await connection.fetch(_SQL["look"], *args)
-    seen = {Level(*row[:4]): Seen(row["clock"], row["weight"], row["others"]) for row in rows}
-    return seen, rows[0]["now_ms"]
+        taken = await connection.fetch(_SQL["take"], *args)
+    return taken
 
 
-async def _reserve(connection: Connection, stretches: dict[Flow, Stretch]) -> dict[Flow, Stretch]:
-    taken = stretches.values()
-    rows = await connection.fetch(
-        _SQL["reserve"],
-        *_columns(stretches),
-        [stretch.finish for stretch in taken],
-        [stretch.finish - stretch.start for stretch in taken],
-    )
-    finishes = {(Level(*row[:4]), row["key"]): row["finish"] for row in rows}
-    return {flow: stretch.ending(finishes[flow.level, flow.key]) for flow, stretch in stretches.items()}
+def _stretches(wanted: Mapping[Flow, int], taken: Iterable[asyncpg.Record]) -> dict[Flow, Stretch]:
+    """What the flows of so many runs each took."""
+    named: dict[tuple[Level, str], Flow] = {}
+    counts = Counter(wanted)
+    for flow, count in wanted.items():
+        together = whole(flow)
+        named[flow.level, flow.key] = flow
+        named[together.level, together.key] = together
+        counts[together] += count
+    stretches = {}
+    for row in taken:
+        flow, finish, added = named[Level(*row[:4]), row["key"]], row["finish"], row["added"]
+        stretches[flow] = Stretch(finish - added, added // counts[flow], finish)
+    return stretches
 
 
 def _columns(flows: Iterable[Flow]) -> list[list[str]]:

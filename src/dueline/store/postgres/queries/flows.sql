@@ -1,11 +1,25 @@
--- name: look
--- What matters of the levels of some flows: the virtual time of their lines, whether the lines were looked at before, the weights of the
--- tenants, how many keys of each level wait, and how many of those are asked about. The virtual time is where the first ready run stands.
--- Where none is ready nobody owes anything, so it is where the last one ended; of flows that got something a moment ago the runs may not be
--- there yet, so what they got is left out. What the priorities are worth is given, from the lowest. Each LIMIT 1 keeps to one entry of an
--- index where a join could read all flows.
-WITH asked AS MATERIALIZED (
-    SELECT a.* FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) AS a (queue, lane, tenant, level, key)
+-- name: take
+-- What `allot` says of the runs of some flows that are due soon, and the flows go on by it: one question, because whoever writes a single
+-- run waits for the answer. Flows are given with the factors of their levels; runs with the numbers of their flows, how many of one flow are
+-- due when. The answer says to where each flow went, by how much, and when; and of lines that nobody looked at before, that they are to be
+-- rebuilt, in which case nothing was taken.
+-- The virtual time of a line is where its first ready run stands. Where none is ready nobody owes anything, so it is where the last one
+-- ended; of flows that got something a moment ago the runs may not be there yet, so what they got is left out. What the priorities are
+-- worth is given, from the lowest. Each LIMIT 1 keeps to one entry of an index where a join could read all flows. Whoever writes runs of a
+-- flow must not wait for others to do so: this commits by itself, ahead of the runs, and does not wait for the disk. Locks are taken in the
+-- order of the key.
+WITH quick AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'off', true) AS set
+), asked AS MATERIALIZED (
+    SELECT a.*, w.runs
+    FROM (
+        SELECT d.flow, sum(d.runs)::bigint AS runs
+        FROM unnest($7::integer[], $8::bigint[], $9::bigint[]) AS d (flow, due_ms, runs)
+        WHERE d.due_ms <= dueline.now_ms() + $13
+        GROUP BY d.flow
+    ) AS w
+    JOIN unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::double precision[])
+        WITH ORDINALITY AS a (queue, lane, tenant, level, key, factor, flow) ON a.flow = w.flow
 ), lines AS MATERIALIZED (
     SELECT
         a.queue, a.lane, own.finish IS NOT NULL AS known,
@@ -17,7 +31,7 @@ WITH asked AS MATERIALIZED (
         LIMIT 1
     ) AS own ON true
     LEFT JOIN LATERAL (
-        SELECT r.rank + ($6::bigint[])[r.priority + 1] AS start
+        SELECT r.rank + ($10::bigint[])[r.priority + 1] AS start
         FROM dueline.runs AS r
         WHERE r.queue = a.queue AND r.lane = a.lane AND r.state = 'ready'
         ORDER BY r.rank, r.id
@@ -26,7 +40,7 @@ WITH asked AS MATERIALIZED (
     LEFT JOIN LATERAL (
         SELECT max(t.finish) AS finish
         FROM (
-            SELECT f.finish - CASE WHEN f.reserved_ms > dueline.now_ms() - $7 THEN f.added ELSE 0 END AS finish
+            SELECT f.finish - CASE WHEN f.reserved_ms > dueline.now_ms() - $11 THEN f.added ELSE 0 END AS finish
             FROM dueline.flows AS f
             WHERE f.queue = a.queue AND f.lane = a.lane AND f.level <> '' AND head.start IS NULL
             ORDER BY f.finish DESC
@@ -35,36 +49,64 @@ WITH asked AS MATERIALIZED (
     ) AS tail ON true
 ), levels AS MATERIALIZED (
     SELECT
-        d.queue, d.lane, d.tenant, d.level, l.clock, l.known,
-        (SELECT t.weight FROM dueline.tenants AS t WHERE t.tenant = d.tenant) AS weight,
+        d.*, l.clock, $14 / greatest(d.factor * coalesce(t.weight, 1), $15) AS turn,
         (
             SELECT count(*)
             FROM (
                 SELECT FROM dueline.flows AS f
                 WHERE f.queue = d.queue AND f.lane = d.lane AND f.tenant = d.tenant AND f.level = d.level AND f.finish > l.clock
-                LIMIT $8
+                LIMIT $12 + cardinality(d.keys)
             ) AS w
-        ) AS waiting
-    FROM (SELECT DISTINCT queue, lane, tenant, level FROM asked) AS d
+        ) - (
+            SELECT count(*)
+            FROM unnest(d.keys) AS k (key)
+            CROSS JOIN LATERAL (
+                SELECT FROM dueline.flows AS f
+                WHERE
+                    f.queue = d.queue AND f.lane = d.lane AND f.tenant = d.tenant AND f.level = d.level AND f.key = k.key
+                    AND f.finish > l.clock
+                LIMIT 1
+            ) AS w
+        ) AS others
+    FROM (
+        SELECT queue, lane, tenant, level, factor, array_agg(key ORDER BY flow) AS keys, array_agg(runs ORDER BY flow) AS runs
+        FROM asked
+        GROUP BY queue, lane, tenant, level, factor
+    ) AS d
     JOIN lines AS l ON l.queue = d.queue AND l.lane = d.lane
+    LEFT JOIN dueline.tenants AS t ON t.tenant = d.tenant
+    WHERE NOT EXISTS (SELECT FROM lines WHERE NOT known)
+), taken AS (
+    INSERT INTO dueline.flows AS f (queue, lane, tenant, level, key, finish, added, reserved_ms)
+    SELECT w.queue, w.lane, w.tenant, w.level, w.key, w.start + w.added, w.added, dueline.now_ms()
+    FROM quick
+    CROSS JOIN (
+        SELECT
+            v.queue, v.lane, v.tenant, v.level, k.key, v.clock + floor(v.turn * (v.others + k.place - 1))::bigint AS start,
+            greatest(floor(v.turn * (v.others + cardinality(v.keys)))::bigint, 1) * k.runs AS added
+        FROM levels AS v
+        CROSS JOIN LATERAL unnest(v.keys, v.runs) WITH ORDINALITY AS k (key, runs, place)
+        WHERE v.others + cardinality(v.keys) <= $12
+        UNION ALL
+        SELECT
+            v.queue, v.lane, v.tenant, v.level || '*', '', v.clock,
+            greatest(floor(v.turn)::bigint, 1) * (SELECT sum(k.runs)::bigint FROM unnest(v.runs) AS k (runs))
+        FROM levels AS v
+        WHERE v.others + cardinality(v.keys) > 1
+    ) AS w
+    WHERE quick.set IS NOT NULL
+    ORDER BY w.queue COLLATE "C", w.lane COLLATE "C", w.tenant COLLATE "C", w.level COLLATE "C", w.key COLLATE "C"
+    ON CONFLICT (queue, lane, tenant, level, key) DO UPDATE
+    SET finish = greatest(f.finish + excluded.added, excluded.finish), added = excluded.added, reserved_ms = excluded.reserved_ms
+    RETURNING f.queue, f.lane, f.tenant, f.level, f.key, f.finish, f.added, f.reserved_ms
 )
-SELECT
-    v.queue, v.lane, v.tenant, v.level, v.clock, v.known, coalesce(v.weight, 1) AS weight,
-    v.waiting - count(g.key) AS others, dueline.now_ms() AS now_ms
-FROM levels AS v
-JOIN asked AS a ON a.queue = v.queue AND a.lane = v.lane AND a.tenant = v.tenant AND a.level = v.level
-LEFT JOIN LATERAL (
-    SELECT f.key FROM dueline.flows AS f
-    WHERE
-        f.queue = a.queue AND f.lane = a.lane AND f.tenant = a.tenant AND f.level = a.level AND f.key = a.key AND f.finish > v.clock
-    LIMIT 1
-) AS g ON true
-GROUP BY v.queue, v.lane, v.tenant, v.level, v.clock, v.known, v.weight, v.waiting;
+SELECT queue, lane, tenant, level, key, finish, added, reserved_ms FROM taken
+UNION ALL
+SELECT queue, lane, NULL, NULL, NULL, NULL, NULL, NULL FROM lines WHERE NOT known;
 
 -- name: reserve
--- Flows go on by what their runs take, from where they were or from what is given, whichever is later. The answer says to where. Whoever
--- writes runs of a flow must not wait for others to do so: this commits by itself, ahead of the runs, and does not wait for the disk. Locks
--- are taken in the order of the key.
+-- Flows go on by what is added, from where they were or from what is given, whichever is later: how lines learn how far they are. It need not
+-- wait for the disk. Locks are taken in the order of the key.
 WITH quick AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'off', true) AS set
 )
@@ -77,7 +119,7 @@ WHERE quick.set IS NOT NULL
 ORDER BY w.queue COLLATE "C", w.lane COLLATE "C", w.tenant COLLATE "C", w.level COLLATE "C", w.key COLLATE "C"
 ON CONFLICT (queue, lane, tenant, level, key) DO UPDATE
 SET finish = greatest(f.finish + excluded.added, excluded.finish), added = excluded.added, reserved_ms = excluded.reserved_ms
-RETURNING f.queue, f.lane, f.tenant, f.level, f.key, f.finish;
+RETURNING f.finish;
 
 -- name: rebuild
 -- What waits in lines that were never looked at, or whose flows were lost: learnt from their ready runs, as if each had taken one turn. The
