@@ -152,7 +152,7 @@ EXECUTION_GUARDS = [
         "purge",
         "deadletters.purge",
         ["default", RunsAt(READY)],
-        by="dead_letters_pkey",
+        by="",
         rows_max=3 * ASKED,
         buffers_max=20 * ASKED,
     ),

@@ -25,19 +25,21 @@ class Explained:
     text: str
 
 
-async def explain(
-    connection: "asyncpg.Connection[asyncpg.Record]", statement: str, arguments: Sequence[Any], *, mode: str
-) -> Explained:
-    """Run `noun.name` prepared, with a plan of its own or a generic one, and take back what it wrote."""
+async def prepare(connection: "asyncpg.Connection[asyncpg.Record]", statement: str) -> None:
+    """Make `noun.name` known under this name. It is planned when it is first explained."""
     noun, _, name = statement.partition(".")
+    await connection.execute("SELECT public.prepare($1, $2)", statement, load_queries("postgres", noun)[name])
+
+
+async def explain(
+    connection: "asyncpg.Connection[asyncpg.Record]", statement: str, arguments: Sequence[Any]
+) -> Explained:
+    """Run what was prepared, and take back what it wrote."""
     transaction = connection.transaction()
     await transaction.start()
     try:
         answer = await connection.fetchval(
-            "SELECT public.explain_prepared($1, $2, $3)",
-            load_queries("postgres", noun)[name],
-            [_text(argument) for argument in arguments],
-            mode,
+            "SELECT public.explain_prepared($1, $2)", statement, [_text(argument) for argument in arguments]
         )
     finally:
         await transaction.rollback()

@@ -106,7 +106,7 @@ GUARDS = [
         [limits.TIMEOUT_GRACE_MS, limits.RECLAIM_BATCH],
         by="runs_running",
         rows_max=2 * RUNNING,
-        buffers_max=2 * RUNNING,
+        buffers_max=3 * RUNNING,
     ),
     guard(
         "held runs to free",

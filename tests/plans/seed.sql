@@ -1,16 +1,9 @@
 -- A store as it is on a large day: a million jobs with their plans, a million ready runs, and some of everything else.
--- The tables are not logged, which changes nothing about plans and spares half of the time.
 SET synchronous_commit = off;
-ALTER TABLE dueline.jobs SET UNLOGGED;
-ALTER TABLE dueline.plans SET UNLOGGED;
-ALTER TABLE dueline.runs SET UNLOGGED;
-ALTER TABLE dueline.ledger SET UNLOGGED;
 
 CREATE FUNCTION public.id_at(at_ms bigint, number integer) RETURNS uuid
 LANGUAGE sql IMMUTABLE
 AS $body$ SELECT (lpad(to_hex(at_ms), 12, '0') || lpad(to_hex(number), 20, '7'))::uuid $body$;
-
-CREATE TABLE public.seeded AS SELECT dueline.now_ms() AS at_ms;
 
 -- A hundred tenants of the same size.
 INSERT INTO dueline.jobs (
@@ -112,7 +105,6 @@ UNION ALL
 SELECT public.id_at(at_ms - 9000000 + n, n), 'page 9', 0.9, 'so', at_ms FROM public.seeded, generate_series(1, 100000) AS n;
 
 -- Two days of history.
-SELECT dueline.add_history_day(at_ms / 86400000 * 86400000 - day * 86400000) FROM public.seeded, generate_series(0, 2) AS day;
 INSERT INTO dueline.history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, finished_ms, attempt, lost,
     tags, attempts
@@ -138,18 +130,3 @@ FROM public.seeded, generate_series(1, 150000) AS n;
 
 INSERT INTO dueline.nodes (boot_id, role, host, pid, version, beat, started_ms, expires_ms, draining)
 SELECT 'w1', 'worker', 'here', 1, '1', 0, at_ms, at_ms + 3600000, false FROM public.seeded;
-
--- Prepare a statement, run it with arguments given as text, and answer what it did.
-CREATE FUNCTION public.explain_prepared(statement text, arguments text[], mode text) RETURNS json
-LANGUAGE plpgsql AS $body$
-DECLARE
-    listed text := (SELECT string_agg(quote_nullable(argument), ', ' ORDER BY place) FROM unnest(arguments) WITH ORDINALITY AS a (argument, place));
-    answer json;
-BEGIN
-    PERFORM set_config('plan_cache_mode', mode, true);
-    EXECUTE 'PREPARE guarded AS ' || statement;
-    EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE guarded' || coalesce('(' || listed || ')', '') INTO answer;
-    EXECUTE 'DEALLOCATE guarded';
-    RETURN answer;
-END
-$body$;

@@ -44,7 +44,7 @@ HOT = {
     "runs.set_apart": "SEARCH runs USING PRIMARY KEY (id=?)",
     "runs.next_waiting": "SCAN runs USING INDEX runs_waiting",
     "runs.queues": "SEARCH r USING COVERING INDEX runs_ready (queue>?)",
-    "runs.strays": "SCAN r USING INDEX runs_running",
+    "runs.strays": "SEARCH r USING INDEX runs_running (worker>?)",
     "runs.free_held": "SCAN h USING INDEX runs_held",
     "jobs.page": "SEARCH j USING INDEX jobs_page (tenant=? AND id<?)",
     "jobs.lock_runs": "SEARCH runs USING INDEX runs_job (job_id=?)",

@@ -127,10 +127,8 @@ RETURNING p.job_id;
 -- name: stale
 -- Plans that must be looked at again.
 SELECT j.tenant, p.job_id
-FROM dueline.plans AS p
-JOIN dueline.jobs AS j ON j.id = p.job_id
-WHERE p.stale AND p.shard = ANY($1::smallint[])
-LIMIT $2;
+FROM (SELECT job_id FROM dueline.plans WHERE stale AND shard = ANY($1::smallint[]) LIMIT $2) AS p
+JOIN dueline.jobs AS j ON j.id = p.job_id;
 
 -- name: older_zones
 -- Shards whose plans were made by older rules of the time zones, if they are still the caller's: as a rule none.

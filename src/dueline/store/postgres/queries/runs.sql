@@ -35,10 +35,10 @@ FOR UPDATE SKIP LOCKED;
 
 -- name: promote
 -- move: promote
--- Waiting runs get their ranks. Why one was put off is over with that.
+-- Waiting runs get their ranks; they were locked since they were found. Why one was put off is over with that.
 UPDATE dueline.runs AS r SET state = 'ready', reason = NULL, rank = p.rank
 FROM unnest($1::uuid[], $2::bigint[]) AS p (id, rank)
-WHERE r.id = p.id AND r.state IN ('scheduled', 'retrying')
+WHERE r.id = p.id
 RETURNING r.queue;
 
 -- name: next_waiting
@@ -291,18 +291,19 @@ DELETE FROM dueline.places AS p WHERE NOT EXISTS (SELECT FROM dueline.runs AS r 
 -- name: free_held
 -- move: free
 -- Runs held for overlap although nothing of their job is under way: the truth behind a release that was missed.
-UPDATE dueline.runs AS r
-SET state = 'ready', reason = NULL, token = r.token + 1
-FROM (
+WITH stuck AS MATERIALIZED (
     SELECT DISTINCT ON (h.job_id) h.id
     FROM dueline.runs AS h
     WHERE
         h.state = 'held' AND h.waits_for IS NULL AND h.reason = 'overlap'
         AND NOT EXISTS (SELECT FROM dueline.places AS p WHERE p.job_id = h.job_id)
-        AND NOT EXISTS (SELECT FROM dueline.runs AS o WHERE o.job_id = h.job_id AND o.state = 'ready')
+        AND 'ready' NOT IN (SELECT o.state FROM dueline.runs AS o WHERE o.job_id = h.job_id)
     ORDER BY h.job_id, h.id
     LIMIT $1
-) AS stuck
+)
+UPDATE dueline.runs AS r
+SET state = 'ready', reason = NULL, token = r.token + 1
+FROM stuck
 WHERE r.id = stuck.id AND r.state = 'held'
 RETURNING r.queue;
 
@@ -313,7 +314,7 @@ SELECT
     EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec, r.cancel, r.begun_ms
 FROM dueline.runs AS r
 WHERE
-    r.state = 'running' AND (
+    r.state = 'running' AND r.worker IS NOT NULL AND (
         NOT EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker)
         OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $1 < dueline.now_ms()
     )

@@ -285,7 +285,7 @@ SELECT
     EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker) AS overtime, r.spec, r.cancel, r.begun_ms
 FROM runs AS r
 WHERE
-    r.state = 'running' AND (
+    r.state = 'running' AND r.worker IS NOT NULL AND (
         NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.boot_id = r.worker)
         OR max(r.claimed_ms, r.due_ms) + r.timeout_ms + ?1 < now_ms()
     )
