@@ -200,3 +200,19 @@ async def test_an_occurrence_that_has_ended_is_never_run_again(store: Store) -> 
 
 async def test_nothing_to_fire_is_nothing_fired(store: Store) -> None:
     assert await store.fire([], {}) == set()
+
+
+async def test_seconds_in_which_many_plans_are_due_are_counted(store: Store) -> None:
+    for at_ms in (START_MS - 1, START_MS, START_MS + 500, START_MS + 999, START_MS + 1_000, START_MS + 1_001):
+        await create(store, a_job(next_ms=at_ms, shard=7))
+    paused = await create(store, a_job(next_ms=START_MS, shard=7))
+    await store.change_job(TENANT, paused.id, changing(state=JobState.PAUSED))
+
+    async def crowds(since_ms: int, until_ms: int, *, least: int = 2, shard: int = 7) -> dict[int, int]:
+        return await store.crowds([3, shard], since_ms=since_ms, until_ms=until_ms, least=least)
+
+    assert await crowds(START_MS - 1_000, START_MS + 2_000) == {START_MS: 3, START_MS + 1_000: 2}
+    assert await crowds(START_MS - 1_000, START_MS + 2_000, least=3) == {START_MS: 3}
+    assert await crowds(START_MS - 1_000, START_MS + 2_000, least=4) == {}
+    assert await crowds(START_MS, START_MS + 1_000, least=1) == {START_MS: 3}
+    assert await crowds(START_MS - 1_000, START_MS + 2_000, shard=8) == {}

@@ -8,7 +8,7 @@ from dueline.domain.job import Job
 from dueline.domain.planning import Position
 from dueline.domain.states import JobState, RunKind, RunState
 from dueline.store.protocol import Store
-from dueline.store.shapes import MissedRun, OverduePlan
+from dueline.store.shapes import LapsedRun, MissedRun, OverduePlan
 from tests.conformance.ear import listening
 from tests.conformance.overlapping import blocked, exclusive
 from tests.support.stores import (
@@ -223,3 +223,44 @@ async def test_a_released_run_is_given_up_like_any_that_waits(store: Store, at_s
     assert await store.cancel_waiting([(run_id, "recovery")]) == {run_id}
     (other,) = await enqueue(store, exclusive(job))
     assert (await claim_one(store, BootId("w1"))).run_id == other
+
+
+async def lapsed(store: Store) -> list[RunId]:
+    return [run.run_id for run in await store.lapsed_runs(limit=100)]
+
+
+async def test_a_run_written_long_ahead_that_still_waits_after_its_time_has_lapsed(
+    store: Store, clock: StoreClock
+) -> None:
+    job = await create(store)
+    at_ms = START_MS + limits.AHEAD_MS + 1
+    early = an_occurrence(job, at_ms)
+    await enqueue(store, early, an_occurrence(job, at_ms - 1, due_ms=START_MS + 5_000))
+    await clock.set_ms(at_ms + GRACE_MS)
+    assert await lapsed(store) == []
+    await clock.advance(0.001)
+    assert await store.lapsed_runs(limit=100) == [LapsedRun(early.id, job.id, 1, at_ms)], (
+        "the other became ready in time"
+    )
+    await clock.advance(60)
+    assert await lapsed(store) == [early.id], "the other was written in its last second, and waits for its jitter"
+    assert await store.repace([(early.id, clock.now_ms)]) == 1
+    assert await lapsed(store) == []
+    assert (await promote(store)).count == 2
+
+
+async def test_what_was_put_off_or_asked_for_or_missed_before_has_not_lapsed(store: Store, clock: StoreClock) -> None:
+    job = await create(store)
+    at_ms = START_MS + 5_000
+    missed = an_occurrence(job, at_ms, missed=True)
+    await enqueue(store, missed, a_run(job, due_ms=at_ms), a_run(due_ms=at_ms))
+    await clock.set_ms(at_ms + GRACE_MS + 1)
+    assert await lapsed(store) == []
+
+
+async def test_no_more_than_asked_for_lapse_at_once_those_due_first_first(store: Store, clock: StoreClock) -> None:
+    jobs = [await create(store) for _ in range(3)]
+    runs = [an_occurrence(job, START_MS + 5_000 - number) for number, job in enumerate(jobs)]
+    await enqueue(store, *runs)
+    await clock.advance(60)
+    assert [run.run_id for run in await store.lapsed_runs(limit=2)] == [runs[2].id, runs[1].id]

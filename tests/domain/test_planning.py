@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from dueline.domain import limits
 from dueline.domain.firetimes import FireTimes, compile_schedule
 from dueline.domain.ledger import SkipReason, Unfired, Verdict
-from dueline.domain.planning import Misfire, MisfirePolicy, Plan, latest_occurrences, plan
-from dueline.domain.schedule import At, Cron, Every
+from dueline.domain.planning import Misfire, MisfirePolicy, Plan, latest_occurrences, plan, why_not
+from dueline.domain.schedule import After, At, Cron, Every
+from dueline.domain.states import EndReason
 
 NOW_MS = 1_767_225_600_000
 GRACE_MS = limits.MISFIRE_GRACE_MS
-HOUR_MS = 3_600_000
+MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 AHEAD_MS = limits.AHEAD_MS
 
 
@@ -240,3 +241,32 @@ def test_the_work_for_a_rare_schedule_does_not_grow_with_the_window() -> None:
     decided = plan_now(times, year_ago_ms, Misfire(window_ms=400 * 86_400_000))
     assert decided.missed_ms == (year_ago_ms,)
     assert times.asked < 50
+
+
+@pytest.mark.parametrize(
+    ("policy", "minutes_ago", "reason"),
+    [
+        (MisfirePolicy.SKIP, 1, EndReason.MISFIRE),
+        (MisfirePolicy.FIRE_ONCE, 1, None),
+        (MisfirePolicy.FIRE_ONCE, 2, EndReason.COALESCED),
+        (MisfirePolicy.FIRE_ALL, 3, None),
+        (MisfirePolicy.FIRE_ALL, 4, EndReason.MISFIRE),
+    ],
+)
+def test_a_missed_run_that_was_written_runs_by_the_policy(
+    policy: MisfirePolicy, minutes_ago: int, reason: EndReason | None
+) -> None:
+    times = compile_schedule(Every(MINUTE_MS, NOW_MS - HOUR_MS))
+    misfire = Misfire(policy=policy, cap=3)
+    assert why_not(times, misfire, NOW_MS - minutes_ago * MINUTE_MS, now_ms=NOW_MS) is reason
+
+
+def test_a_missed_run_out_of_its_window_does_not_run_and_a_one_time_one_always_does() -> None:
+    misfire = Misfire(policy=MisfirePolicy.FIRE_ALL, window_ms=MINUTE_MS - 1)
+    at_ms = NOW_MS - MINUTE_MS
+    assert (
+        why_not(compile_schedule(Every(MINUTE_MS, NOW_MS - HOUR_MS)), misfire, at_ms, now_ms=NOW_MS)
+        is EndReason.MISFIRE
+    )
+    for schedule in (At(at_ms), After(MINUTE_MS, first_ms=at_ms)):
+        assert why_not(compile_schedule(schedule), misfire, at_ms, now_ms=NOW_MS) is None

@@ -6,12 +6,13 @@ import pytest
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId
+from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.engine.promoter import Promoter, PromoterStore
 from dueline.runtime.clock import ManualClock
 from dueline.store.fleet import NewNode, Role
-from dueline.store.protocol import MemberStore
-from dueline.store.shapes import Promoted
+from dueline.store.protocol import JobStore, MemberStore
+from dueline.store.shapes import LapsedRun, Promoted
 
 START_MS = 1_767_225_600_000
 
@@ -21,6 +22,10 @@ class FakeStore:
         self._promoted = promoted
         self._refill_ms = refill_ms
         self.asked: list[tuple[int, int]] = []
+
+    async def lapsed_runs(self, *, limit: int) -> list[LapsedRun]:
+        del limit
+        return []
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         self.asked.append((ahead_ms, limit))
@@ -37,7 +42,9 @@ async def delay_s(count: int, next_due_ms: int | None, refill_ms: int | None = N
     store = FakeStore(Promoted(count, frozenset(), next_due_ms), refill_ms)
     membership = Membership(cast(MemberStore, store), clock, node)
     membership.time.measured(START_MS, sent_s=clock.monotonic_s())
-    delay = await Promoter(cast(PromoterStore, store), membership).step()
+    definitions = Definitions(cast(JobStore, store))
+    promoter = Promoter(cast(PromoterStore, store), membership, definitions, missed_due_ms=lambda now_ms: now_ms)
+    delay = await promoter.step()
     assert store.asked == [(limits.AHEAD_MS, limits.PROMOTE_BATCH)]
     return delay
 

@@ -81,6 +81,15 @@ GUARDS = [
         rows_max=2 * FIRE,
         buffers_max=4 * FIRE,
     ),
+    # 694 of a million are due in that second.
+    guard(
+        "crowds",
+        "plans.crowds",
+        [ALL_SHARDS, At(-limits.AHEAD_MS), At(limits.AHEAD_MS), limits.CROWD_MIN],
+        by="plans_due",
+        rows_max=1_000,
+        buffers_max=4 * 1_000,
+    ),
     guard(
         "claim",
         "runs.claim",
@@ -212,6 +221,14 @@ GUARDS = [
         by="runs_job",
         rows_max=2 * ASKED,
         buffers_max=10 * ASKED,
+    ),
+    guard(
+        "lapsed runs",
+        "recovery.lapsed",
+        [5_000_000 - 100_000, limits.AHEAD_MS, PROMOTE],
+        by="runs_waiting",
+        rows_max=1_000,
+        buffers_max=5 * 1_000,
     ),
     guard("runs a worker is to end", "cancels.cancels_of", ["w1"], by="runs_cancel", rows_max=ASKED, buffers_max=ASKED),
     guard("runs to sweep", "cancels.sweep_found", [ASKED], by="runs_cancel", rows_max=ASKED, buffers_max=ASKED),

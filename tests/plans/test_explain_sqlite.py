@@ -35,6 +35,8 @@ COUNTING = "queues.states"
 STATEMENTS = sorted({f"{noun}.{name}" for noun in NOUNS for name in load_queries("sqlite", noun)} - {COUNTING})
 HOT = {
     "plans.due": "SEARCH plans USING INDEX plans_due (due_ms>? AND due_ms<?)",
+    "plans.crowds": "SEARCH plans USING COVERING INDEX plans_due (due_ms>? AND due_ms<?)",
+    "recovery.lapsed": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
     "runs.claim": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
     "runs.claim_place": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
     "runs.claim_blocked": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",

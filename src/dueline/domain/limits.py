@@ -226,6 +226,12 @@ FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000
 """How long before its due time a run may be written and claimed; it is held until its millisecond."""
+CROWD_AHEAD_MS = 15_000
+"""How long before a crowd is due its runs may be written, to wait. A scheduler writes some ten thousand a second on a small machine; a
+hundred thousand need all of this."""
+CROWD_MIN = 5_000
+"""Occurrences in one second, of one scheduler, that are a crowd. Fewer are written in half of the last second, and need not be made ready
+in a second step."""
 PUT_OFF_MS_MIN = AHEAD_MS + 100
 """What a worker puts off for less would be claimed again at once, and held in a slot."""
 

@@ -13,6 +13,7 @@ from dueline.domain.durations import DAY_MS
 from dueline.domain.firetimes import FireTimes
 from dueline.domain.ids import RunId
 from dueline.domain.ledger import SkipReason, Unfired, Verdict
+from dueline.domain.states import EndReason
 
 Told = tuple[Verdict, SkipReason | None]
 
@@ -142,6 +143,18 @@ def choose_missed(
     if runs_left is not None:
         most = min(most, runs_left)
     return latest_occurrences(times, first_ms=max(first_ms, now_ms - misfire.window_ms), last_ms=last_ms, most=most)
+
+
+def why_not(times: FireTimes, misfire: Misfire, scheduled_ms: int, *, now_ms: int) -> EndReason | None:
+    """Why an occurrence does not run any more that was missed though its run was written; None when it still does. It is decided together
+    with those missed after it."""
+    if times.single or times.follows:
+        return None
+    last_ms = now_ms - limits.MISFIRE_GRACE_MS - 1
+    chosen_ms = choose_missed(times, misfire, first_ms=scheduled_ms, last_ms=last_ms, now_ms=now_ms)
+    if scheduled_ms in chosen_ms:
+        return None
+    return EndReason.COALESCED if chosen_ms and misfire.policy is MisfirePolicy.FIRE_ONCE else EndReason.MISFIRE
 
 
 def latest_occurrences(times: FireTimes, *, first_ms: int, last_ms: int, most: int) -> tuple[int, ...]:

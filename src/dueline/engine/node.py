@@ -134,7 +134,8 @@ class Life:
         self._scheduler = Scheduler(store, self.membership, self._shards, definitions, scheduling, fenced=self._fenced)
         self._scheduler_loop = Loop("scheduler", self._scheduler.step)
         self._replanner_loop = Loop("replanner", Replanner(store, self.membership, self._shards).step)
-        self._promoter_loop = Loop("promoter", Promoter(store, self.membership).step)
+        self._promoter = Promoter(store, self.membership, definitions, missed_due_ms=self._scheduler.missed_due_ms)
+        self._promoter_loop = Loop("promoter", self._promoter.step)
         self._reaper_loop = Loop("reaper", Reaper(store, self.membership, definitions, chance).step)
         self._historian_loop = Loop("historian", Historian(store, keep_days=scheduling.history_days).step)
         self._schedules = node.role is not Role.WORKER

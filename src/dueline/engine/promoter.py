@@ -1,12 +1,23 @@
-"""Makes waiting runs ready: retries and delayed runs shortly before they are due, and those that get a token at their gate."""
+"""Makes waiting runs ready: retries, delayed runs and those of crowds shortly before they are due, and those that get a token at their
+gate.
+
+A run of a crowd whose time passed while nobody was there was missed, as if it had not been written yet: its job's policy decides, and
+what is still to run is caught up at the pace of what was missed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from dueline.domain import limits
+from dueline.domain.changes import compiled
+from dueline.domain.ids import RunId
+from dueline.domain.planning import why_not
+from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.store.protocol import RunStore
+from dueline.store.shapes import LapsedRun
 from dueline.store.sharing import GateStore
 
 _IDLE_S = 1.0
@@ -17,11 +28,24 @@ class PromoterStore(RunStore, GateStore, Protocol):
 
 
 class Promoter:
-    def __init__(self, store: PromoterStore, membership: Membership) -> None:
+    def __init__(
+        self,
+        store: PromoterStore,
+        membership: Membership,
+        definitions: Definitions,
+        *,
+        missed_due_ms: Callable[[int], int],
+    ) -> None:
         self._store = store
         self._membership = membership
+        self._definitions = definitions
+        self._missed_due_ms = missed_due_ms
 
     async def step(self) -> float:
+        lapsed = await self._store.lapsed_runs(limit=limits.PROMOTE_BATCH)
+        if lapsed:
+            await self._decide(lapsed)
+            return 0.0
         promoted = await self._store.promote(ahead_ms=limits.AHEAD_MS, limit=limits.PROMOTE_BATCH)
         refill_ms = await self._store.refill(ahead_ms=limits.AHEAD_MS, limit=limits.PROMOTE_BATCH)
         if promoted.count == limits.PROMOTE_BATCH:
@@ -31,3 +55,19 @@ class Promoter:
         waits_ms = [] if due_ms is None else [due_ms - limits.AHEAD_MS - now_ms]
         waits_ms += [] if refill_ms is None else [refill_ms - now_ms]
         return min(max(min(waits_ms, default=1_000) / 1000, 0.0), _IDLE_S)
+
+    async def _decide(self, lapsed: Sequence[LapsedRun]) -> None:
+        now_ms = self._membership.time.now_ms()
+        versions = await self._definitions.load({(run.job_id, run.version) for run in lapsed})
+        ends: list[tuple[RunId, str]] = []
+        late: list[tuple[RunId, int]] = []
+        for run in lapsed:
+            definition = versions[run.job_id, run.version].definition
+            assert definition.schedule is not None, "an occurrence is of a schedule"
+            reason = why_not(compiled(definition.schedule, {}), definition.misfire, run.scheduled_ms, now_ms=now_ms)
+            if reason is None:
+                late.append((run.run_id, self._missed_due_ms(now_ms)))
+            else:
+                ends.append((run.run_id, reason))
+        await self._store.cancel_waiting(ends)
+        await self._store.repace(late)

@@ -1,7 +1,8 @@
 """The scheduler: finds what is due soon, decides its occurrences, writes the runs and moves the schedules.
 
 Runs are written up to a second ahead of their due time and wait in the workers' hands for their millisecond, so that a due
-second costs no search and a burst is spread over the second before it. What was missed is caught up at a pace of its own.
+second costs no search. Where so many are due in one second that another is not enough, their runs are written in the seconds before, and
+wait; what is due soon always goes first. What was missed is caught up at a pace of its own.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import msgspec
 
 from dueline.domain import limits
 from dueline.domain.changes import Calendars, compiled
+from dueline.domain.crowds import SECOND_MS, Crowds
 from dueline.domain.firing import make_runs
 from dueline.domain.ids import job_text
 from dueline.domain.job import JobVersion
 from dueline.domain.planning import Position, plan
 from dueline.domain.recovery import Pace
 from dueline.domain.run import first_token
+from dueline.domain.schedule import Schedule
 from dueline.engine.calendars import calendars_of
 from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
@@ -34,6 +37,11 @@ _OVERLAP_MS = 60_000
 """How far a scan reaches back behind the last complete one. Below that nothing can be due but by a clock set back."""
 _FULL_SCANS_S = 10.0
 """How often a scan has no lower bound at all: the truth behind the shortcut."""
+
+
+_MANY = limits.FIRE_BATCH // 2
+"""Plans in one page of what is due soon behind which there may be more: these go first. Of fewer there are always some, and a second
+suffices for them."""
 
 
 class RecoveryMode(StrEnum):
@@ -74,6 +82,7 @@ class Scheduler:
         self._fenced = fenced
         self._pace = Pace(options.recovery_rate)
         self._first_ms: int | None = None
+        self._crowds = Crowds()
         self._scanned_ms = 0
         self._full_after_ms = 0
 
@@ -96,19 +105,52 @@ class Scheduler:
         since_ms = lowest_ms if full else max(lowest_ms, self._scanned_ms - _OVERLAP_MS)
         until_ms = now_ms + limits.AHEAD_MS
         due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.FIRE_BATCH)
+        delay_s = limits.POLL_S
         if due:
-            fired = await self._fire(due, epochs, now_ms=now_ms, until_ms=until_ms)
-            return 0.0 if fired else limits.POLL_S
-        self._scanned_ms = now_ms
-        if full:
-            self._full_after_ms = now_ms + int(_FULL_SCANS_S * 1000)
-        return limits.POLL_S
+            firings = await self._decide(due, now_ms=now_ms, until_ms=until_ms)
+            delay_s = 0.0 if await self._fire(firings, epochs) else limits.POLL_S
+        else:
+            self._scanned_ms = now_ms
+            if full:
+                self._full_after_ms = now_ms + int(_FULL_SCANS_S * 1000)
+        if len(due) < _MANY:
+            delay_s = min(delay_s, await self._write_crowd(epochs, now_ms))
+        return delay_s
 
     def scan_everything(self) -> None:
         """Shards were taken: what their last owner left behind may be overdue by any time."""
         self._full_after_ms = 0
+        self._crowds.forget()
 
-    async def _fire(self, due: Sequence[DuePlan], epochs: dict[int, int], *, now_ms: int, until_ms: int) -> int:
+    def missed_due_ms(self, now_ms: int) -> int:
+        """From when the next one of what was missed may start."""
+        return self._pace.next_ms(now_ms)
+
+    async def _write_crowd(self, epochs: dict[int, int], now_ms: int) -> float:
+        """Write a page of a crowd, if it is time, and answer how long until the next."""
+        span = self._crowds.uncounted(now_ms)
+        if span is not None:
+            since_ms, until_ms = span
+            found = await self._store.crowds(epochs, since_ms=since_ms, until_ms=until_ms, least=limits.CROWD_MIN)
+            self._crowds.counted(until_ms, found)
+        turn = self._crowds.next(now_ms)
+        if turn is None:
+            return limits.POLL_S
+        crowd, turn_ms = turn
+        if turn_ms > now_ms:
+            return (turn_ms - now_ms) / 1000
+        until_ms = crowd.at_ms + SECOND_MS - 1
+        due = await self._store.due_plans(
+            epochs, since_ms=crowd.at_ms, until_ms=until_ms, limit=limits.FIRE_BATCH + crowd.left_out
+        )
+        firings = await self._decide(due, now_ms=now_ms, until_ms=until_ms, early=True)
+        if firings:
+            await self._fire(firings, epochs)
+        self._crowds.written(crowd, now_ms=now_ms, written=len(firings), left_out=len(due) - len(firings))
+        return 0.0
+
+    async def _decide(self, due: Sequence[DuePlan], *, now_ms: int, until_ms: int, early: bool = False) -> list[Firing]:
+        """What to write for due plans; `early` leaves those out of which more is to be decided than when they run."""
         versions = await self._definitions.load({(plan.job_id, plan.version) for plan in due})
         calendars = await calendars_of(self._store, versions.values())
         firings = []
@@ -118,6 +160,8 @@ class Scheduler:
                 # It cannot be, and must not keep the others from firing.
                 log.error("plan without a schedule", job_id=job_text(planned.job_id), version=planned.version)
                 continue
+            if early and not may_be_early(planned, version.definition.schedule):
+                continue
             firings.append(
                 make_firing(
                     planned,
@@ -125,9 +169,12 @@ class Scheduler:
                     calendars.get(version.tenant, {}),
                     now_ms=now_ms,
                     until_ms=until_ms,
-                    missed_due_ms=self._pace.next_ms,
+                    missed_due_ms=self.missed_due_ms,
                 )
             )
+        return firings
+
+    async def _fire(self, firings: Sequence[Firing], epochs: dict[int, int]) -> int:
         if not self._membership.trusted:
             return 0
         fired = await self._store.fire(firings, epochs)
@@ -135,6 +182,12 @@ class Scheduler:
             # Either the job was changed under our hands, or the shard is no longer ours; the keeper will tell.
             self._fenced(len(firings) - len(fired))
         return len(fired)
+
+
+def may_be_early(planned: DuePlan, schedule: Schedule) -> bool:
+    """Whether the runs of a schedule may be written long ahead. Not if it has calendars, which may change until then, if single occurrences
+    of it were changed, of which something is told, or if its runs are counted: one that is missed in the end does not count."""
+    return planned.runs_left is None and not schedule.calendars and not compiled(schedule, {}).marked
 
 
 def make_firing(

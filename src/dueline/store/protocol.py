@@ -34,6 +34,7 @@ from dueline.store.shapes import (
     Finish,
     Firing,
     JobFilter,
+    LapsedRun,
     LedgerRow,
     MigrationState,
     MissedRun,
@@ -112,6 +113,10 @@ class PlanStore(Protocol):
 
         A shard's earliest come first, in about equal shares of the limit: what is left out is found by asking again.
         """
+
+    async def crowds(self, shards: Collection[int], *, since_ms: int, until_ms: int, least: int) -> dict[int, int]:
+        """Seconds, by their first milliseconds, from an instant to before another, in which at least so many plans of some shards are to
+        be acted on, and how many."""
 
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
         """Write runs and move schedules in one transaction; answers the jobs for which it happened.
@@ -218,6 +223,9 @@ class RunStore(UniqueStore, Protocol):
 
     async def missed_runs(self, *, tenant: str | None, job_id: JobId | None, limit: int) -> list[MissedRun]:
         """Unstarted runs of occurrences that were missed, those due first first."""
+
+    async def lapsed_runs(self, *, limit: int) -> list[LapsedRun]:
+        """Runs that were written long ahead of their time, and that nobody made ready when it came: their occurrences were missed."""
 
     async def repace(self, due: Sequence[tuple[RunId, int]]) -> int:
         """Give unstarted, unclaimed runs other due times; they wait as `scheduled` until these come near."""

@@ -119,6 +119,15 @@ class MissedRun(msgspec.Struct, frozen=True):
     due_ms: int
 
 
+class LapsedRun(msgspec.Struct, frozen=True):
+    """A run that was written long ahead of its time and still waits though that has passed."""
+
+    run_id: RunId
+    job_id: JobId
+    version: int
+    scheduled_ms: int
+
+
 class CancelAnswer(StrEnum):
     """What became of the wish to end a run."""
 

@@ -21,12 +21,17 @@ class PlanPart(Part):
         rows = await self._database.fetch(_SQL["due"], list(shards), since_ms, until_ms, limit)
         return [DuePlan(*row) for row in rows]
 
+    async def crowds(self, shards: Collection[int], *, since_ms: int, until_ms: int, least: int) -> dict[int, int]:
+        rows = await self._database.fetch(_SQL["crowds"], list(shards), since_ms, until_ms, least)
+        return {row[0]: row[1] for row in rows}
+
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
         # Plans are locked in about this order: whoever else locks several takes them in the order of their jobs.
         firings = sorted(firings, key=_job_id)
         shards = {firing.shard for firing in firings}
         runs = [run for firing in firings for run in firing.runs]
         told = [(firing.job_id, firing.version, unfired) for firing in firings for unfired in firing.unfired]
+        ranks = await self._ranks.of_new(runs)
         rows = await self._database.fetch(
             _SQL["fire"],
             list(shards),
@@ -37,10 +42,10 @@ class PlanPart(Part):
             [firing.next_ms for firing in firings],
             *position_columns([firing.position for firing in firings]),
             limits.AHEAD_MS,
-            *run_columns(runs, await self._ranks.of_new(runs)),
+            *run_columns(runs, ranks),
             *told_columns(told),
         )
-        topics = {f"ready/{run.queue}" for run in runs}
+        topics = {f"ready/{run.queue}" for run, rank in zip(runs, ranks, strict=True) if rank is not None}
         if rows and rows[0]["waiting"]:
             topics.add("waiting")
         self._notices.announce(*topics)

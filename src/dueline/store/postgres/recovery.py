@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dueline.domain import limits
 from dueline.domain.ids import JobId, RunId
 from dueline.store.postgres.part import Part, queries
-from dueline.store.shapes import MissedRun, OverduePlan
+from dueline.store.shapes import LapsedRun, MissedRun, OverduePlan
 
 _SQL = queries("recovery")
 
@@ -27,6 +27,10 @@ class RecoveryPart(Part):
         else:
             rows = await self._database.fetch(_SQL["missed_of_job"], *args, job_id)
         return [MissedRun(*row) for row in rows]
+
+    async def lapsed_runs(self, *, limit: int) -> list[LapsedRun]:
+        rows = await self._database.fetch(_SQL["lapsed"], limits.MISFIRE_GRACE_MS, limits.AHEAD_MS, limit)
+        return [LapsedRun(*row) for row in rows]
 
     async def repace(self, due: Sequence[tuple[RunId, int]]) -> int:
         rows = await self._database.fetch(_SQL["repace"], [run_id for run_id, _ in due], [due_ms for _, due_ms in due])

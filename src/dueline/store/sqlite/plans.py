@@ -22,6 +22,9 @@ class PlanPart(Part):
     async def due_plans(self, shards: Collection[int], *, since_ms: int, until_ms: int, limit: int) -> list[DuePlan]:
         return await self._database.read(_due_plans, shards, since_ms, until_ms, limit)
 
+    async def crowds(self, shards: Collection[int], *, since_ms: int, until_ms: int, least: int) -> dict[int, int]:
+        return await self._database.read(_crowds, shards, since_ms, until_ms, least)
+
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
         return await self._database.write(_fire, firings, epochs)
 
@@ -41,6 +44,10 @@ class PlanPart(Part):
 
 def _due_plans(session: Session, shards: Collection[int], since_ms: int, until_ms: int, limit: int) -> list[DuePlan]:
     return [DuePlan(*row) for row in session.rows(_SQL["due"], pack(list(shards)), since_ms, until_ms, limit)]
+
+
+def _crowds(session: Session, shards: Collection[int], since_ms: int, until_ms: int, least: int) -> dict[int, int]:
+    return dict(session.rows(_SQL["crowds"], pack(list(shards)), since_ms, until_ms, least))
 
 
 def _fire(session: Session, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dueline.domain import limits
 from dueline.domain.ids import JobId, RunId
-from dueline.store.shapes import MissedRun, OverduePlan
+from dueline.store.shapes import LapsedRun, MissedRun, OverduePlan
 from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.session import Session
 
@@ -22,6 +22,9 @@ class RecoveryPart(Part):
 
     async def missed_runs(self, *, tenant: str | None, job_id: JobId | None, limit: int) -> list[MissedRun]:
         return await self._database.page(_missed_runs, tenant, job_id, limit)
+
+    async def lapsed_runs(self, *, limit: int) -> list[LapsedRun]:
+        return await self._database.read(_lapsed_runs, limit)
 
     async def repace(self, due: Sequence[tuple[RunId, int]]) -> int:
         return await self._database.write(_repace, due)
@@ -43,6 +46,11 @@ def _missed_runs(session: Session, tenant: str | None, job_id: JobId | None, lim
     else:
         rows = session.rows(_SQL["missed_of_job"], *args, job_id)
     return [MissedRun(*row) for row in rows]
+
+
+def _lapsed_runs(session: Session, limit: int) -> list[LapsedRun]:
+    rows = session.rows(_SQL["lapsed"], limits.MISFIRE_GRACE_MS, limits.AHEAD_MS, limit)
+    return [LapsedRun(*row) for row in rows]
 
 
 def _repace(session: Session, due: Sequence[tuple[RunId, int]]) -> int:

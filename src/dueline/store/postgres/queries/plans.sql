@@ -10,6 +10,16 @@ CROSS JOIN LATERAL (
     LIMIT greatest($4::bigint / greatest(cardinality($1::smallint[]), 1), 1)
 ) AS p;
 
+-- name: crowds
+-- Seconds in which many plans are to be acted on: one index scan per shard.
+SELECT p.second_ms, count(*) AS plans
+FROM unnest($1::smallint[]) AS s (shard)
+CROSS JOIN LATERAL (
+    SELECT due_ms / 1000 * 1000 AS second_ms FROM dueline.plans WHERE shard = s.shard AND due_ms >= $2 AND due_ms < $3
+) AS p
+GROUP BY p.second_ms
+HAVING count(*) >= $4;
+
 -- name: next_due
 -- When there is something to do next: the first entry of every shard, of the runs that wait, and of those who wait for tokens.
 SELECT least(

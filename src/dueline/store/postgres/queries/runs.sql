@@ -50,7 +50,8 @@ SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying');
 -- Ready runs of a lane in rank order, for a worker that is registered, unless the queue is paused. A run that came too late to be started
 -- is left to `expire`; one that was tried before was not too late. A run of an exclusive job that is due needs the job's place; one that
 -- finds it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the place when it starts, and a
--- retried one has it already.
+-- retried one has it already. Whatever is claimed was picked; but a full join compares by hashes, where a planner that expects one run would
+-- compare each with each.
 WITH picked AS MATERIALIZED (
     SELECT id, job_id, version, token, exclusive, rank, overlap, exclusive AND due_ms <= dueline.now_ms() AS needs_place
     FROM dueline.runs
@@ -88,7 +89,7 @@ SELECT
     ) END AS held,
     p.overlap, false AS gated
 FROM picked AS p
-LEFT JOIN claimed AS c ON c.id = p.id;
+FULL JOIN claimed AS c ON c.id = p.id;
 
 -- name: claims_of
 -- What a worker holds.

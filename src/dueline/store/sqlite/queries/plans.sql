@@ -6,6 +6,14 @@ WHERE due_ms >= ?2 AND due_ms <= ?3 AND shard IN (SELECT value FROM json_each(?1
 ORDER BY due_ms
 LIMIT ?4;
 
+-- name: crowds
+-- Seconds in which many plans are to be acted on.
+SELECT due_ms / 1000 * 1000 AS second_ms, count(*) AS plans
+FROM plans
+WHERE due_ms >= ?2 AND due_ms < ?3 AND shard IN (SELECT value FROM json_each(?1))
+GROUP BY second_ms
+HAVING count(*) >= ?4;
+
 -- name: next_due
 -- When there is something to do next: the first entry of each of three indexes.
 SELECT min(due_ms) FROM (

@@ -19,6 +19,17 @@ WHERE
 ORDER BY due_ms, id
 LIMIT ?3;
 
+-- name: lapsed
+-- Runs that were written longer ahead of their time than runs that become ready at once, and still wait so long after it. What somebody put
+-- off has a reason, and what was missed before it was written is caught up.
+SELECT id, job_id, version, scheduled_ms
+FROM runs INDEXED BY runs_waiting
+WHERE
+    state IN ('scheduled', 'retrying') AND state = 'scheduled' AND due_ms < now_ms() - ?1 AND kind = 'scheduled' AND attempt = 0
+    AND reason IS NULL AND missed IS NULL AND created_ms + ?2 < scheduled_ms
+ORDER BY due_ms
+LIMIT ?3;
+
 -- name: repace
 -- move: repace
 -- Unstarted runs wait for other due times, and get other ranks when these come near.

@@ -1,0 +1,71 @@
+"""Crowds: seconds in which so many occurrences are due that their runs are written ahead, spread over the seconds before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from dueline.domain import limits
+
+SECOND_MS = 1_000
+_PAGE = limits.FIRE_BATCH // 2
+"""What a page brings at least, about: every shard has its share of it, and some have no more to give. So the last ones need not hurry."""
+
+
+class Crowd(msgspec.Struct):
+    """One of those seconds, named by its first millisecond."""
+
+    at_ms: int
+    left: int
+    """Plans of it that are not written yet, about."""
+    left_out: int = 0
+    """Those of them that are not to be written ahead."""
+
+
+class Crowds:
+    """What one scheduler knows of the crowds to come. A plan is counted once, when its second comes into sight; what is not right any more
+    by the time it is written costs nothing but a look."""
+
+    def __init__(self) -> None:
+        self._crowds: list[Crowd] = []
+        self._counted_ms = 0
+        self._written_ms = 0
+
+    def forget(self) -> None:
+        """Count everything again: other plans are in hand than before."""
+        self._crowds.clear()
+        self._counted_ms = 0
+
+    def uncounted(self, now_ms: int) -> tuple[int, int] | None:
+        """The seconds that came into sight, from a first to before a last millisecond. What is due soon needs no counting."""
+        since_ms = max(self._counted_ms, _second_after(now_ms + limits.AHEAD_MS))
+        until_ms = _second_after(now_ms + limits.CROWD_AHEAD_MS)
+        return (since_ms, until_ms) if since_ms < until_ms else None
+
+    def counted(self, until_ms: int, crowds: Mapping[int, int]) -> None:
+        self._counted_ms = until_ms
+        self._crowds += [Crowd(at_ms, count) for at_ms, count in sorted(crowds.items())]
+
+    def next(self, now_ms: int) -> tuple[Crowd, int] | None:
+        """Whose turn it is, and when: early enough for all of them to be written before they are due soon, and no earlier."""
+        self._crowds = [crowd for crowd in self._crowds if crowd.at_ms > now_ms + limits.AHEAD_MS]
+        if not self._crowds:
+            return None
+        pages, gaps_ms = 0, []
+        for crowd in self._crowds:
+            pages += -(-crowd.left // _PAGE)
+            gaps_ms.append((crowd.at_ms - limits.AHEAD_MS - now_ms) // pages)
+        return self._crowds[0], self._written_ms + min(gaps_ms)
+
+    def written(self, crowd: Crowd, *, now_ms: int, written: int, left_out: int) -> None:
+        """A page of a crowd was written, or tried to be. One of which nothing is left that may be is over: the rest has its time."""
+        self._written_ms = now_ms
+        crowd.left = max(crowd.left - written, 1)
+        crowd.left_out = left_out
+        if not written:
+            self._crowds.remove(crowd)
+
+
+def _second_after(at_ms: int) -> int:
+    return (at_ms // SECOND_MS + 1) * SECOND_MS

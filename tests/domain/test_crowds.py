@@ -1,0 +1,101 @@
+"""Crowds: what is counted, and when pages of them are written."""
+
+from itertools import pairwise
+
+import pytest
+
+from dueline.domain import limits
+from dueline.domain.crowds import Crowds
+
+NOW_MS = 1_767_225_600_000
+FAR_MS = NOW_MS + limits.CROWD_AHEAD_MS
+PAGE = limits.FIRE_BATCH // 2
+
+
+def seeing(*crowds: tuple[int, int], now_ms: int = NOW_MS) -> Crowds:
+    """A scheduler that has counted these, each so many milliseconds away."""
+    seen = Crowds()
+    span = seen.uncounted(now_ms)
+    assert span is not None
+    seen.counted(span[1], {now_ms + away_ms: count for away_ms, count in crowds})
+    return seen
+
+
+def pages(crowds: Crowds, *, from_ms: int = NOW_MS, until_ms: int = FAR_MS, left_out: int = 0) -> list[tuple[int, int]]:
+    """When pages are written, and of which second, by a scheduler that is always there."""
+    written = []
+    now_ms = from_ms
+    while now_ms < until_ms and (turn := crowds.next(now_ms)) is not None:
+        crowd, turn_ms = turn
+        if turn_ms <= now_ms:
+            written.append((now_ms, crowd.at_ms))
+            crowds.written(crowd, now_ms=now_ms, written=min(PAGE, crowd.left), left_out=left_out)
+            if crowd.left <= 1:
+                crowds.written(crowd, now_ms=now_ms, written=0, left_out=left_out)
+        now_ms += 1
+    return written
+
+
+def test_every_second_is_counted_once_and_none_that_is_due_soon() -> None:
+    crowds = Crowds()
+    counted: list[int] = []
+    for now_ms in range(NOW_MS, NOW_MS + 30_000, 70):
+        span = crowds.uncounted(now_ms)
+        if span is not None:
+            since_ms, until_ms = span
+            assert (since_ms % 1_000, until_ms % 1_000) == (0, 0)
+            assert since_ms > now_ms + limits.AHEAD_MS
+            assert until_ms > now_ms + limits.CROWD_AHEAD_MS
+            counted += range(since_ms, until_ms, 1_000)
+            crowds.counted(until_ms, {})
+    assert counted == list(range(NOW_MS + 2_000, NOW_MS + 45_000, 1_000))
+
+
+def test_after_a_pause_it_counts_what_is_still_worth_it() -> None:
+    crowds = Crowds()
+    crowds.counted(NOW_MS + 16_000, {NOW_MS + 9_000: 9_000})
+    later_ms = NOW_MS + 60_000
+    assert crowds.uncounted(later_ms) == (later_ms + 2_000, later_ms + 16_000)
+    assert crowds.next(later_ms) is None
+
+
+def test_what_is_not_seen_any_more_is_counted_again() -> None:
+    crowds = seeing((9_000, 9_000))
+    assert crowds.uncounted(NOW_MS) is None
+    crowds.forget()
+    assert crowds.next(NOW_MS) is None
+    assert crowds.uncounted(NOW_MS) == (NOW_MS + 2_000, NOW_MS + 16_000)
+
+
+def test_a_crowd_is_spread_evenly_over_the_seconds_before_its_last() -> None:
+    due_ms = NOW_MS + 15_000
+    times_ms = [at_ms for at_ms, _ in pages(seeing((15_000, 100 * PAGE)))]
+    assert len(times_ms) == 100
+    assert times_ms[-1] <= due_ms - limits.AHEAD_MS
+    gaps_ms = [later - earlier for earlier, later in pairwise(times_ms)]
+    assert min(gaps_ms) >= 130
+    assert max(gaps_ms) <= 150
+
+
+def test_it_hurries_for_a_crowd_that_comes_behind_another() -> None:
+    written = pages(seeing((14_000, 10 * PAGE), (15_000, 130 * PAGE)))
+    by_second = {at_ms: [when for when, of in written if of == at_ms] for _, at_ms in written}
+    assert [len(by_second[NOW_MS + away_ms]) for away_ms in (14_000, 15_000)] == [10, 130]
+    assert by_second[NOW_MS + 14_000][-1] <= NOW_MS + 1_100, "at the pace that all of them need"
+    assert written[-1][0] <= NOW_MS + 14_000
+
+
+@pytest.mark.parametrize(("away_ms", "is_left"), [(limits.AHEAD_MS, False), (limits.AHEAD_MS + 1, True)])
+def test_what_is_due_soon_is_no_crowd_any_more(away_ms: int, is_left: bool) -> None:
+    crowds = seeing((2_000, 9_000))
+    assert (crowds.next(NOW_MS + 2_000 - away_ms) is not None) is is_left
+
+
+def test_a_crowd_of_which_nothing_may_be_written_is_left_to_its_time() -> None:
+    crowds = seeing((9_000, 9_000))
+    turn = crowds.next(NOW_MS)
+    assert turn is not None
+    crowds.written(turn[0], now_ms=NOW_MS, written=10, left_out=990)
+    assert turn[0].left_out == 990, "they are asked past"
+    crowds.written(turn[0], now_ms=NOW_MS, written=0, left_out=1_990)
+    assert crowds.next(NOW_MS) is None
