@@ -104,20 +104,20 @@ SELECT public.id_at(at_ms - 1100000 + n, n), 'page 1', 0.1, 'so', at_ms FROM pub
 UNION ALL
 SELECT public.id_at(at_ms - 9000000 + n, n), 'page 9', 0.9, 'so', at_ms FROM public.seeded, generate_series(1, 100000) AS n;
 
--- Two days of history.
+-- Two days of history, from a noon back, so that every day has many, whatever time it is.
 INSERT INTO dueline.history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, finished_ms, attempt, lost,
     tags, attempts
 )
 SELECT
-    public.id_at(at_ms - 2000000 - n * 1000, n), public.id_at(0, n % 50000), 1, 'default', 'scheduled', 'succeeded', 'queue-0', 5, '',
-    at_ms, at_ms, at_ms, at_ms - 2000000 - n * 1000, 1, 0, '{}', ''
+    public.id_at(at_ms / 86400000 * 86400000 + 43200000 - n * 1100, n), public.id_at(0, n % 50000), 1, 'default', 'scheduled', 'succeeded',
+    'queue-0', 5, '', at_ms, at_ms, at_ms, at_ms / 86400000 * 86400000 + 43200000 - n * 1100, 1, 0, '{}', ''
 FROM public.seeded, generate_series(1, 150000) AS n;
 
 -- Runs that failed: of one tenant many, of a hundred others some.
 INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
 SELECT
-    public.id_at(at_ms - 2000000 - n * 1000, n), CASE WHEN n % 3 = 0 THEN 'tenant-' || n % 100 ELSE 'default' END, public.id_at(0, n % 50000),
+    public.id_at(at_ms / 86400000 * 86400000 + 43200000 - n * 1100, n), CASE WHEN n % 3 = 0 THEN 'tenant-' || n % 100 ELSE 'default' END, public.id_at(0, n % 50000),
     'queue-0', CASE WHEN n % 3 = 1 THEN 'poison' ELSE 'exhausted' END, at_ms
 FROM public.seeded, generate_series(1, 150000) AS n;
 
