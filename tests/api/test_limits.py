@@ -89,6 +89,22 @@ def test_a_limit_that_cannot_be_is_refused(api: ServedApi, written: Any, field: 
     assert list(api.call("PATCH", f"/v1/jobs/{job['id']}", written).reasons) == [field]
 
 
+@pytest.mark.parametrize(
+    ("written", "overlap"),
+    [
+        ({}, "skip"),
+        ({"concurrency": 5}, "allow"),
+        ({"concurrency": 5, "overlap": "queue_one"}, "queue_one"),
+        ({"concurrency": None}, "skip"),
+        ({"rate": {"limit": 5}}, "skip"),
+    ],
+)
+def test_runs_that_may_be_several_may_overlap_unless_somebody_says_otherwise(
+    api: ServedApi, written: Any, overlap: str
+) -> None:
+    assert api.create(target=PAYLOAD, **written)["overlap"] == overlap
+
+
 def test_a_run_without_a_job_needs_a_key(api: ServedApi) -> None:
     bare = {"target": PAYLOAD, "concurrency": 2, "rate": {"limit": 5}}
     reasons = api.call("POST", "/v1/runs", bare).reasons

@@ -66,7 +66,7 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     requires: list[str] = []
     concurrency: ConcurrencyForm | int | None = None
     rate: StartRateForm | None = None
-    overlap: Overlap = Overlap.SKIP
+    overlap: Overlap | UnsetType = UNSET
     misfire: MisfireForm = DEFAULT_MISFIRE
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     tags: list[str] = []
@@ -173,10 +173,17 @@ def to_definition(
         priority=asked.priority,
         fairness_key=asked.fairness_key,
         region=asked.region,
-        overlap=asked.overlap,
+        overlap=_overlap(asked),
         misfire=misfire,
         tags=tuple(asked.tags),
     )
+
+
+def _overlap(asked: JobInput) -> Overlap:
+    """Whoever says how many may be under way at once has said that they may overlap."""
+    if asked.overlap is UNSET:
+        return Overlap.SKIP if asked.concurrency is None else Overlap.ALLOW
+    return asked.overlap
 
 
 class ExecutionForm(Protocol):
