@@ -10,8 +10,7 @@ from dueline.domain.errors import LeaseLost, StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.engine.membership import Membership
 from dueline.runtime.clock import ManualClock
-from dueline.store.fleet import Beat, NewNode, Role
-from dueline.store.protocol import MemberStore
+from dueline.store.fleet import Beat, MemberStore, NewNode, Role
 
 STORE_AHEAD_MS = 5_000
 TRUSTED_S = limits.LEASE_S - limits.LEASE_MARGIN_S

@@ -10,8 +10,8 @@ from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.engine.promoter import Promoter, PromoterStore
 from dueline.runtime.clock import ManualClock
-from dueline.store.fleet import NewNode, Role
-from dueline.store.protocol import JobStore, MemberStore
+from dueline.store.fleet import MemberStore, NewNode, Role
+from dueline.store.protocol import JobStore
 from dueline.store.shapes import LapsedRun, Promoted
 
 START_MS = 1_767_225_600_000

@@ -9,8 +9,7 @@ from dueline.domain import limits
 from dueline.domain.ids import BootId
 from dueline.engine.roster import Roster
 from dueline.runtime.clock import ManualClock
-from dueline.store.fleet import Node, Role
-from dueline.store.protocol import MemberStore
+from dueline.store.fleet import MemberStore, Node, Role
 
 A, B, C = BootId("a"), BootId("b"), BootId("c")
 

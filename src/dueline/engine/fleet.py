@@ -10,8 +10,8 @@ import msgspec
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import BootId
 from dueline.runtime.clock import StoreTime
-from dueline.store.fleet import Node
-from dueline.store.protocol import MemberStore, RunStore
+from dueline.store.fleet import MemberStore, Node
+from dueline.store.protocol import RunStore
 from dueline.store.shapes import QueueState
 
 

@@ -9,8 +9,7 @@ from typing import Protocol
 import msgspec
 
 from dueline.domain.errors import NotFound
-from dueline.store.fleet import JobType
-from dueline.store.protocol import JobTypeStore, MemberStore
+from dueline.store.fleet import JobType, JobTypeStore, MemberStore
 
 _NEAR = 3
 

@@ -9,8 +9,7 @@ from dueline.domain.ids import BootId
 from dueline.domain.leases import Silence
 from dueline.runtime.clock import Clock
 from dueline.runtime.log import get_log
-from dueline.store.fleet import Role
-from dueline.store.protocol import MemberStore
+from dueline.store.fleet import MemberStore, Role
 
 log = get_log(__name__)
 

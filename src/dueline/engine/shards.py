@@ -10,7 +10,7 @@ from dueline.domain.ids import BootId
 from dueline.domain.sharding import shards_of
 from dueline.engine.roster import Roster
 from dueline.runtime.log import get_log
-from dueline.store.protocol import LeaseStore
+from dueline.store.fleet import LeaseStore
 
 log = get_log(__name__)
 

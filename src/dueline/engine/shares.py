@@ -10,7 +10,8 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.rates import turns_of
 from dueline.runtime.clock import StoreTime
-from dueline.store.protocol import MemberStore, ReadStore
+from dueline.store.fleet import MemberStore
+from dueline.store.protocol import ReadStore
 from dueline.store.sharing import TenantStore
 
 _DELAYING_SHOWN = 5

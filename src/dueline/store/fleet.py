@@ -1,8 +1,11 @@
-"""What stores tell of processes: who they are, what they can carry out, which shards they own."""
+"""The store, as far as processes are concerned: who they are, what they can carry out, which shards they own. `protocol` tells what holds
+of all."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Protocol
 
 import msgspec
 
@@ -80,3 +83,50 @@ class ShardLease(msgspec.Struct, frozen=True):
     shard: int
     epoch: int
     owner: BootId | None
+
+
+NO_RATES: Mapping[str, float] = {}
+
+
+class MemberStore(Protocol):
+    async def register(self, node: NewNode, *, lease_s: float) -> None: ...
+
+    async def beat(
+        self, boot_id: BootId, *, lease_s: float, busy: int = 0, rates: Mapping[str, float] = NO_RATES
+    ) -> Beat:
+        """Renew a lease, on a connection of its own. Raises LeaseLost when the process was declared dead.
+
+        `busy` is how many runs it executes, `rates` how many it took lately from each queue, per second.
+        """
+
+    async def ask_drain(self, boot_id: BootId) -> bool:
+        """Ask a process to drain; it hears so with its next beat, for which all are woken. Answers whether there is such a process."""
+
+    async def drain(self, boot_id: BootId) -> None:
+        """Say that a process is about to leave: it gets no more shards."""
+
+    async def leave(self, boot_id: BootId) -> None:
+        """Remove a process that stopped in order."""
+
+    async def bury(self, boot_id: BootId) -> bool:
+        """Declare a process dead, if its lease has expired by the store's clock."""
+
+    async def nodes(self) -> list[Node]: ...
+
+
+class LeaseStore(Protocol):
+    async def shards(self) -> list[ShardLease]: ...
+
+    async def take_shards(self, owner: BootId, seen: Mapping[int, int]) -> dict[int, int]:
+        """Take shards that still have the epoch that was seen and no registered owner; answers their new epochs."""
+
+    async def drop_shards(self, owner: BootId, epochs: Mapping[int, int]) -> None:
+        """Hand shards over: whoever they belong to next may take them at once."""
+
+
+class JobTypeStore(Protocol):
+    async def publish_job_types(self, types: Sequence[JobType], *, keep_ms: int) -> None:
+        """Write what a worker can carry out, each as seen now; forget those that nobody said to have for `keep_ms`."""
+
+    async def job_types(self) -> list[JobType]:
+        """All that are known, by name."""

@@ -20,7 +20,7 @@ from dueline.domain.changes import DecideChange
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
-from dueline.store.fleet import Beat, JobType, NewNode, Node, ShardLease
+from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.shapes import (
     Blocked,
     CancelAnswer,
@@ -62,9 +62,6 @@ WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
 or are about to be), `stale` (plans must be looked at again), `cancel` (a run under way is to end), `drain` (a process is to
 end), or `ready/QUEUE`."""
-
-
-NO_RATES: Mapping[str, float] = {}
 
 
 class SchemaStore(Protocol):
@@ -274,42 +271,6 @@ class DeadLetterStore(Protocol):
         """Count dead letters as dealt with; their runs stay in the history."""
 
 
-class MemberStore(Protocol):
-    async def register(self, node: NewNode, *, lease_s: float) -> None: ...
-
-    async def beat(
-        self, boot_id: BootId, *, lease_s: float, busy: int = 0, rates: Mapping[str, float] = NO_RATES
-    ) -> Beat:
-        """Renew a lease, on a connection of its own. Raises LeaseLost when the process was declared dead.
-
-        `busy` is how many runs it executes, `rates` how many it took lately from each queue, per second.
-        """
-
-    async def ask_drain(self, boot_id: BootId) -> bool:
-        """Ask a process to drain; it hears so with its next beat, for which all are woken. Answers whether there is such a process."""
-
-    async def drain(self, boot_id: BootId) -> None:
-        """Say that a process is about to leave: it gets no more shards."""
-
-    async def leave(self, boot_id: BootId) -> None:
-        """Remove a process that stopped in order."""
-
-    async def bury(self, boot_id: BootId) -> bool:
-        """Declare a process dead, if its lease has expired by the store's clock."""
-
-    async def nodes(self) -> list[Node]: ...
-
-
-class LeaseStore(Protocol):
-    async def shards(self) -> list[ShardLease]: ...
-
-    async def take_shards(self, owner: BootId, seen: Mapping[int, int]) -> dict[int, int]:
-        """Take shards that still have the epoch that was seen and no registered owner; answers their new epochs."""
-
-    async def drop_shards(self, owner: BootId, epochs: Mapping[int, int]) -> None:
-        """Hand shards over: whoever they belong to next may take them at once."""
-
-
 class ReadStore(Protocol):
     async def now_ms(self) -> int: ...
 
@@ -343,14 +304,6 @@ class SecretStore(Protocol):
 
     async def rotate_signing_secret(self, tenant: str, secret: str) -> SigningSecrets:
         """Sign with another secret from now on; the one before becomes the previous one."""
-
-
-class JobTypeStore(Protocol):
-    async def publish_job_types(self, types: Sequence[JobType], *, keep_ms: int) -> None:
-        """Write what a worker can carry out, each as seen now; forget those that nobody said to have for `keep_ms`."""
-
-    async def job_types(self) -> list[JobType]:
-        """All that are known, by name."""
 
 
 class CalendarStore(Protocol):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dueline.domain import limits
-from dueline.store.fleet import JobType
-from dueline.store.protocol import JobTypeStore
+from dueline.store.fleet import JobType, JobTypeStore
 from dueline.tasks.app import App
 from dueline.wire.reading import encode
 

@@ -32,7 +32,8 @@ from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
 from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
-from dueline.store.protocol import JobStore, MemberStore, RunStore
+from dueline.store.fleet import MemberStore
+from dueline.store.protocol import JobStore, RunStore
 from dueline.store.shapes import Claim, Postponed
 from dueline.store.sharing import GateStore
 from dueline.tasks.context import Report

@@ -10,8 +10,7 @@ from dueline.domain.states import HeldReason
 from dueline.engine.looks import Look
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
-from dueline.store.fleet import Node
-from dueline.store.protocol import MemberStore
+from dueline.store.fleet import MemberStore, Node
 from dueline.store.shapes import Claim, Postponed
 
 _FRESH_S = 2.0

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
-from dueline.store.fleet import Beat, NewNode, Node
+from dueline.store.fleet import NO_RATES, Beat, NewNode, Node
 from dueline.store.postgres.part import Part, queries
-from dueline.store.protocol import NO_RATES
 from dueline.store.records import encode_rates, to_node
 
 _SQL = queries("members")
