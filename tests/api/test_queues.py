@@ -57,6 +57,7 @@ def test_queues_tell_what_is_in_them(own_api: ServedApi) -> None:
         "running": 1,
         "held": 0,
         "waiting": 1,
+        "reasons": {},
         "oldest_due_at": first["due_at"],
         "oldest_age_s": found["b"]["oldest_age_s"],
         "rate": 0.0,

@@ -40,7 +40,7 @@ GATE_GUARDS = [
         [PLACED, UNDER_WAY],
         by="gate_places_pkey",
         rows_max=RUNNING + 4 * ASKED,
-        buffers_max=20 * ASKED,
+        buffers_max=30 * ASKED,
     ),
     guard(
         "hold who is refused",

@@ -15,7 +15,8 @@ QUOTA_GUARDS = [
         ["tenant-7"],
         by="",
         rows_max=JOBS_OF_A_TENANT,
-        buffers_max=JOBS_OF_A_TENANT // 10,
+        # Before a first vacuum the rows are looked at too.
+        buffers_max=2 * JOBS_OF_A_TENANT,
     ),
     guard(
         "how far a sweep goes",

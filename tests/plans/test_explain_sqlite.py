@@ -75,7 +75,7 @@ HOT = {
     "gates.refill": "SEARCH h USING COVERING INDEX runs_waits_for (waits_for=?)",
     "gates.next_refill": "SEARCH gates USING COVERING INDEX gates_refill (refill_ms>?)",
     "gates.sweep_found": "SEARCH h USING COVERING INDEX runs_waits_for (waits_for>?)",
-    "gates.count_in": "SCAN r USING INDEX runs_running",
+    "gates.count_in": "SEARCH r USING INDEX runs_running (worker>?)",
     "jobs.held_runs": "SEARCH runs USING PRIMARY KEY (id=?)",
     "progress.save": "SEARCH r USING PRIMARY KEY (id=?)",
     "progress.of": "SEARCH p USING PRIMARY KEY (run_id=?)",

@@ -51,7 +51,7 @@ class TenantPart(Part):
             before, seen = gates[gate.id], copy(gates[gate.id])
             if not seen.wait_us(count, now_ms * 1000):
                 seen.draw(count, now_ms * 1000)
-                await connection.execute(_GATES["charge"], [gate.id], [seen.full_us], [None])
+                await connection.execute(_GATES["charge"], [gate.id], [seen.full_us], [None], [False])
         return before, now_ms
 
 

@@ -134,7 +134,8 @@ DELETE FROM dueline.gate_places
 WHERE (gate, run_id) IN (
     SELECT p.gate, p.run_id
     FROM dueline.gate_places AS p
-    WHERE NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.run_id AND r.state = 'running')
+    -- Asked of each run by its id, however early this was planned.
+    WHERE (SELECT r.state FROM dueline.runs AS r WHERE r.id = p.run_id) IS DISTINCT FROM 'running'
     FOR UPDATE SKIP LOCKED
 );
 
@@ -167,8 +168,9 @@ WHERE gate = ANY(ARRAY(
     FROM dueline.gates AS g
     WHERE
         g.seen_ms < dueline.now_ms() - $1 AND g.refill_ms IS NULL AND g.full_us < dueline.now_ms() * 1000
-        AND NOT EXISTS (SELECT FROM dueline.gate_places AS p WHERE p.gate = g.gate)
-        AND NOT EXISTS (SELECT FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held')
+        -- Asked of each gate, however early this was planned.
+        AND (SELECT p.gate FROM dueline.gate_places AS p WHERE p.gate = g.gate LIMIT 1) IS NULL
+        AND (SELECT h.waits_for FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held' LIMIT 1) IS NULL
     LIMIT $2
     FOR UPDATE SKIP LOCKED
 ))
@@ -179,5 +181,5 @@ RETURNING gate;
 INSERT INTO dueline.gate_places (gate, run_id)
 SELECT $1, r.id
 FROM dueline.runs AS r
-WHERE r.state = 'running' AND r.due_ms <= dueline.now_ms() AND (r.queue = $2 OR r.tenant = $3 OR r.job_id = $4)
+WHERE r.state = 'running' AND r.worker IS NOT NULL AND r.due_ms <= dueline.now_ms() AND (r.queue = $2 OR r.tenant = $3 OR r.job_id = $4)
 ON CONFLICT DO NOTHING;

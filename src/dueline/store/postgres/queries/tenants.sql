@@ -35,5 +35,7 @@ SELECT
     coalesce(r.running, 0) AS running
 FROM unnest($1::text[]) AS t (tenant)
 LEFT JOIN (
-    SELECT tenant, count(*) AS running FROM dueline.runs WHERE state = 'running' AND due_ms <= dueline.now_ms() GROUP BY tenant
+    SELECT tenant, count(*) AS running FROM dueline.runs
+    WHERE state = 'running' AND worker IS NOT NULL AND due_ms <= dueline.now_ms()
+    GROUP BY tenant
 ) AS r USING (tenant);

@@ -140,5 +140,5 @@ RETURNING gate;
 INSERT INTO gate_places (gate, run_id)
 SELECT ?1, r.id
 FROM runs AS r
-WHERE r.state = 'running' AND r.due_ms <= now_ms() AND (r.queue = ?2 OR r.tenant = ?3 OR r.job_id = ?4)
+WHERE r.state = 'running' AND r.worker IS NOT NULL AND r.due_ms <= now_ms() AND (r.queue = ?2 OR r.tenant = ?3 OR r.job_id = ?4)
 ON CONFLICT DO NOTHING;

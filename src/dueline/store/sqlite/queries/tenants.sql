@@ -27,5 +27,7 @@ SELECT count(*) FROM jobs WHERE tenant = ?1 AND deleted_ms IS NULL;
 SELECT
     t.value,
     (SELECT count(*) FROM jobs AS j WHERE j.tenant = t.value AND j.deleted_ms IS NULL) AS jobs,
-    (SELECT count(*) FROM runs AS r WHERE r.state = 'running' AND r.tenant = t.value AND r.due_ms <= now_ms()) AS running
+    (
+        SELECT count(*) FROM runs AS r WHERE r.state = 'running' AND r.worker IS NOT NULL AND r.tenant = t.value AND r.due_ms <= now_ms()
+    ) AS running
 FROM json_each(?1) AS t;
