@@ -16,11 +16,12 @@ UNDER_WAY = RunsAt(range(1_020_001, 1_020_001 + ASKED))
 PLACED = [id_at(1_000_001 + number % 100) for number in range(1_020_001, 1_020_001 + ASKED)]
 
 GATE_GUARDS = [
-    guard("wishes", "gates.wishes", [UNDER_WAY, [0] * ASKED], by="", rows_max=RUNNING + ASKED, buffers_max=20 * ASKED),
     guard(
         "stand at gates",
         "gates.stand",
         [
+            UNDER_WAY,
+            [0] * ASKED,
             PLACED,
             ["key"] * ASKED,
             ["default"] * ASKED,
@@ -32,12 +33,12 @@ GATE_GUARDS = [
         ],
         by="",
         rows_max=3 * ASKED,
-        buffers_max=20 * ASKED,
+        buffers_max=60 * ASKED,
     ),
     guard(
         "count places",
         "gates.count_places",
-        [PLACED, UNDER_WAY],
+        [PLACED],
         by="gate_places_pkey",
         rows_max=RUNNING + 4 * ASKED,
         buffers_max=30 * ASKED,
@@ -50,11 +51,8 @@ GATE_GUARDS = [
         rows_max=RUNNING + 3 * ASKED,
         buffers_max=60 * ASKED,
     ),
-    guard(
-        "gates that runs leave", "gates.gates", [UNDER_WAY], by="gates_pkey", rows_max=4 * ASKED, buffers_max=10 * ASKED
-    ),
-    # By their index, or by one look at all places: of so few, either will do.
-    guard("leave", "gates.leave", [UNDER_WAY], by="", rows_max=RUNNING + 2 * ASKED, buffers_max=10 * ASKED),
+    # A hundred runs leave a hundred gates, and let in a hundred of a hundred thousand.
+    guard("leave", "gates.leave", [UNDER_WAY], by="", rows_max=RUNNING + 2 * ASKED, buffers_max=60 * ASKED),
     # One of a hundred thousand.
     guard(
         "let the next in",

@@ -63,6 +63,9 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "uniques.put_off",
             # What is null as a rule costs PostgreSQL nothing.
             "runs.set_apart",
+            # PostgreSQL has a function for what comes before a decision about gates, and one for what follows when runs leave them.
+            "gates.wishes",
+            "gates.gates",
             # PostgreSQL looks and reserves at once.
             "flows.look",
             # Whoever takes the file has outlived the others.

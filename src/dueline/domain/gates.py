@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
 from typing import NewType
@@ -64,8 +65,12 @@ class Gate(msgspec.Struct, frozen=True):
     def id(self) -> GateId:
         """Those who share a key for how many are under way need not share it for how many start."""
         of = "starts" if self.scope is Scope.KEY and self.rate is not None else ""
-        text = "\x1f".join((self.scope, of, self.tenant, self.name))
-        return GateId(blake2b(text.encode(), digest_size=16).digest())
+        return _gate_id(self.scope, of, self.tenant, self.name)
+
+
+@lru_cache(maxsize=10_000)
+def _gate_id(*names: str) -> GateId:
+    return GateId(blake2b("\x1f".join(names).encode(), digest_size=16).digest())
 
 
 def latest(gates: Iterable[Gate]) -> dict[GateId, Gate]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 from dueline.domain import limits
@@ -36,12 +34,11 @@ class GatePart(Part):
     async def enter(self, wishes: Sequence[Wish], *, ahead_ms: int) -> dict[RunId, int]:
         async with self._database.transaction() as connection:
             tokens = {wish.run_id: wish.token for wish in wishes}
-            held = {row[0] for row in await connection.fetch(_SQL["wishes"], list(tokens), list(tokens.values()))}
+            gates = [gate for wish in wishes for gate in wish.gates]
+            seen, held, now_ms = await _stand(connection, gates, tokens)
             wishes = [wish for wish in wishes if wish.run_id in held]
             if not wishes:
                 return {}
-            gates = [gate for wish in wishes for gate in wish.gates]
-            seen, now_ms = await stand(connection, gates, entering=[wish.run_id for wish in wishes])
             starts, refused = admit(wishes, seen, now_us=now_ms * 1000, until_us=(now_ms + ahead_ms) * 1000)
             taken = [(gate.id, wish.run_id) for wish in wishes if wish.run_id in starts for gate in wish.gates]
             if taken:
@@ -84,13 +81,21 @@ class GatePart(Part):
         return max(len(freed), len(forgotten))
 
 
-async def stand(
-    connection: Connection, gates: Sequence[Gate], *, entering: Sequence[RunId] = ()
-) -> tuple[dict[GateId, Seen], int]:
-    """Lock gates, in order; answers what they let through and how they stand without those who are entering, and the time."""
+async def stand(connection: Connection, gate: Gate) -> tuple[Seen, int]:
+    """Lock a gate; answers how it stands, and the time."""
+    seen, _, now_ms = await _stand(connection, [gate], {})
+    return seen[gate.id], now_ms
+
+
+async def _stand(
+    connection: Connection, gates: Sequence[Gate], tokens: Mapping[RunId, int]
+) -> tuple[dict[GateId, Seen], set[RunId], int]:
+    """Lock claims and gates, in order; answers how the gates stand without those who claim, who still does, and the time."""
     named = sorted(latest(gates).items())
     rows = await connection.fetch(
         _SQL["stand"],
+        list(tokens),
+        list(tokens.values()),
         [gate_id for gate_id, _ in named],
         [gate.scope for _, gate in named],
         [gate.tenant for _, gate in named],
@@ -100,32 +105,24 @@ async def stand(
         [None if gate.rate is None else gate.rate.interval_us for _, gate in named],
         [1 if gate.rate is None else gate.rate.burst for _, gate in named],
     )
-    seen = {GateId(row[0]): _seen(row) for row in rows}
-    return seen, await _count(connection, seen, entering)
+    seen, held, now_ms = {}, set(), 0
+    for gate_id, scope, most, interval_us, burst, full_us, as_of, taken, moment_ms in rows:
+        if scope is None:
+            held.add(RunId(gate_id))
+        else:
+            seen[GateId(gate_id)] = Seen(Scope(scope), most, interval_us, burst, full_us, taken, as_of)
+            now_ms = moment_ms
+    return seen, held, now_ms
 
 
 async def leave_gates(connection: Connection, run_ids: Collection[bytes]) -> set[str]:
-    """Runs that are not under way any more leave their places, and the first that wait for them become ready. Answers whom to wake.
-
-    Each statement has a snapshot of its own: whoever holds a run at a gate has it locked, so once the gates are locked here, the last
-    statement sees every run that was held there.
-    """
-    gates = await connection.fetch(_SQL["gates"], list(run_ids)) if run_ids else []
-    if not gates:
-        return set()
-    left = Counter(map(itemgetter(0), await connection.fetch(_SQL["leave"], list(run_ids))))
-    topics = {f"ready/{gate['name']}" for gate in gates if gate["scope"] == Scope.QUEUE}
-    rooms = {
-        gate["gate"]: left[gate["gate"]] for gate in gates if gate["most"] is not None and gate["refill_ms"] is None
-    }
-    if rooms:
-        freed = await connection.fetch(_SQL["free_next"], list(rooms), list(rooms.values()))
-        topics |= {f"ready/{row[0]}" for row in freed}
-    return topics
+    """Runs that are not under way any more leave their places, and the first that wait for them become ready. Answers whom to wake."""
+    rows = await connection.fetch(_SQL["leave"], list(run_ids)) if run_ids else []
+    return {f"ready/{row[0]}" for row in rows}
 
 
-async def _count(connection: Connection, seen: Mapping[GateId, Seen], entering: Sequence[RunId] = ()) -> int:
-    rows = await connection.fetch(_SQL["count_places"], list(seen), list(entering))
+async def _count(connection: Connection, seen: Mapping[GateId, Seen]) -> int:
+    rows = await connection.fetch(_SQL["count_places"], list(seen))
     for row in rows:
         seen[row["gate"]].taken = row["taken"]
     now_ms: int = rows[0]["now_ms"]

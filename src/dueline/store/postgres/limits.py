@@ -45,12 +45,12 @@ class LimitPart(Part):
 async def set_gate(connection: Connection, limit: Limit) -> None:
     """What its gate lets through from now on. What is under way counts, as far as the runs tell that they would have passed it."""
     gate = limit.gate
-    await stand(connection, [gate])
+    await stand(connection, gate)
     queue = limit.name if limit.scope is Scope.QUEUE else None
     tenant = limit.name if limit.scope is Scope.TENANT else None
     await connection.execute(_GATES["count_in"], gate.id, queue, tenant, None)
 
 
 async def set_job_gate(connection: Connection, gate: Gate, job_id: JobId) -> None:
-    await stand(connection, [gate])
+    await stand(connection, gate)
     await connection.execute(_GATES["count_in"], gate.id, None, None, job_id)

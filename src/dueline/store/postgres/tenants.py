@@ -47,8 +47,8 @@ class TenantPart(Part):
 
     async def draw(self, gate: Gate, count: int) -> tuple[Seen, int]:
         async with self._database.transaction() as connection:
-            gates, now_ms = await stand(connection, [gate])
-            before, seen = gates[gate.id], copy(gates[gate.id])
+            before, now_ms = await stand(connection, gate)
+            seen = copy(before)
             if not seen.wait_us(count, now_ms * 1000):
                 seen.draw(count, now_ms * 1000)
                 await connection.execute(_GATES["charge"], [gate.id], [seen.full_us], [None], [False])

@@ -1,44 +1,13 @@
--- name: wishes
--- First step of passing gates: claims that still hold. Runs are locked before gates, in the order of their ids, as everywhere.
-SELECT r.id
-FROM unnest($1::uuid[], $2::bigint[]) AS w (id, token)
-JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running'
-ORDER BY r.id
-FOR NO KEY UPDATE OF r;
-
 -- name: stand
--- Second step: nobody else passes these gates until the commit. Locked in order. The latest word on what a gate lets through counts: with
--- another rate the bucket is empty at worst, and those who wait for a token by the old one are looked at again.
-INSERT INTO dueline.gates AS g (gate, scope, tenant, name, as_of, most, interval_us, burst, full_us, seen_ms)
-SELECT w.gate, w.scope, w.tenant, w.name, w.as_of, w.most, w.interval_us, w.burst, 0, dueline.now_ms()
-FROM unnest(
-    $1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::integer[], $7::bigint[], $8::integer[]
-) AS w (gate, scope, tenant, name, as_of, most, interval_us, burst)
-ORDER BY w.gate
-ON CONFLICT (gate) DO UPDATE SET
-    as_of = greatest(g.as_of, excluded.as_of),
-    most = CASE WHEN excluded.as_of >= g.as_of THEN excluded.most ELSE g.most END,
-    interval_us = CASE WHEN excluded.as_of >= g.as_of THEN excluded.interval_us ELSE g.interval_us END,
-    burst = CASE WHEN excluded.as_of >= g.as_of THEN excluded.burst ELSE g.burst END,
-    full_us = CASE
-        WHEN excluded.as_of > g.as_of AND (excluded.interval_us, excluded.burst) IS DISTINCT FROM (g.interval_us, g.burst)
-            THEN least(g.full_us, excluded.seen_ms * 1000 + excluded.burst * excluded.interval_us)
-        ELSE g.full_us
-    END,
-    refill_ms = CASE WHEN excluded.as_of > g.as_of AND g.refill_ms IS NOT NULL THEN excluded.seen_ms ELSE g.refill_ms END,
-    seen_ms = excluded.seen_ms
-RETURNING g.gate, g.scope, g.most, g.interval_us, g.burst, g.full_us, g.as_of;
+-- First step of passing gates: claims that still hold are locked, then the gates; see the function. Rows without a scope are the claims.
+SELECT gate, scope, most, interval_us, burst, full_us, as_of, taken, moment_ms
+FROM dueline.stand_at(
+    $1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::integer[], $9::bigint[], $10::integer[]
+);
 
 -- name: count_places
--- Third step, in a statement of its own: what others wrote before the gates were locked is seen. Those who are about to pass do not count,
--- and what they have of earlier times is gone. And what time it is by now.
-WITH outdated AS (
-    DELETE FROM dueline.gate_places WHERE run_id = ANY($2::uuid[])
-)
-SELECT
-    g.gate,
-    (SELECT count(*) FROM dueline.gate_places AS p WHERE p.gate = g.gate AND p.run_id <> ALL($2::uuid[])) AS taken,
-    dueline.now_ms() AS now_ms
+-- In a statement of its own: what others wrote before the gates were locked is seen. And what time it is by now.
+SELECT g.gate, (SELECT count(*) FROM dueline.gate_places AS p WHERE p.gate = g.gate) AS taken, dueline.now_ms() AS now_ms
 FROM unnest($1::uuid[]) AS g (gate);
 
 -- name: take_places
@@ -65,18 +34,10 @@ FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]) AS f (id, token, g
 WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
 RETURNING r.id;
 
--- name: gates
--- The gates where runs have places, locked in order, before the places are touched, as everywhere. Whoever was held there meanwhile is
--- seen by the statements that follow.
-SELECT gate, scope, name, most, refill_ms
-FROM dueline.gates
-WHERE gate = ANY(ARRAY(SELECT p.gate FROM dueline.gate_places AS p WHERE p.run_id = ANY($1::uuid[])))
-ORDER BY gate
-FOR NO KEY UPDATE;
-
 -- name: leave
--- Runs that are not under way any more leave their places.
-DELETE FROM dueline.gate_places WHERE run_id = ANY($1::uuid[]) RETURNING gate;
+-- Runs that are not under way any more leave their places, and those who wait for them become ready; see the function. Answers the queues
+-- to look into.
+SELECT queue FROM dueline.leave_gates($1::uuid[]);
 
 -- name: free_next
 -- move: free
