@@ -133,8 +133,7 @@ BEGIN
     )
     UPDATE dueline.runs AS r
     SET state = 'ready', reason = NULL, waits_for = NULL, token = r.token + 1
-    FROM next AS n
-    WHERE r.id = n.id AND r.state = 'held'
+    WHERE r.id = ANY(ARRAY(SELECT id FROM next)) AND r.state = 'held'
     RETURNING r.queue;
     RETURN QUERY
     SELECT g.name FROM dueline.gates AS g WHERE g.gate = ANY(locked) AND g.scope = 'queue';

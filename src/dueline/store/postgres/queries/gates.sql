@@ -56,8 +56,7 @@ WITH next AS MATERIALIZED (
 )
 UPDATE dueline.runs AS r
 SET state = 'ready', reason = NULL, waits_for = NULL, token = r.token + 1
-FROM next AS n
-WHERE r.id = n.id AND r.state = 'held'
+WHERE r.id = ANY(ARRAY(SELECT id FROM next)) AND r.state = 'held'
 RETURNING r.queue;
 
 -- name: look

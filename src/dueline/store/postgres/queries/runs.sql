@@ -71,13 +71,15 @@ WITH picked AS MATERIALIZED (
 ), claimed AS (
     UPDATE dueline.runs AS r
     SET state = 'running', token = r.token + 1, worker = $1, claimed_ms = dueline.now_ms(), attempt = r.attempt + 1
-    FROM picked AS p
-    WHERE
-        r.id = p.id AND (
+    -- As a list of ids, because nobody knows how many they are when this is planned, and they are few.
+    WHERE r.id = ANY(ARRAY(
+        SELECT p.id
+        FROM picked AS p
+        WHERE
             NOT p.needs_place
             OR p.id IN (SELECT run_id FROM placed)
             OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id)
-        )
+    ))
     RETURNING
         r.id, r.token, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.lost, r.spec, r.begun_ms, r.expires_ms
 )
@@ -304,8 +306,7 @@ WITH stuck AS MATERIALIZED (
 )
 UPDATE dueline.runs AS r
 SET state = 'ready', reason = NULL, token = r.token + 1
-FROM stuck
-WHERE r.id = stuck.id AND r.state = 'held'
+WHERE r.id = ANY(ARRAY(SELECT id FROM stuck)) AND r.state = 'held'
 RETURNING r.queue;
 
 -- name: strays
