@@ -92,8 +92,10 @@ WITH owned AS MATERIALIZED (
         id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token,
         overlap, lane, expires_ms, fairness_key, missed
     )
-    JOIN fired USING (job_id)
-    WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
+    -- Both are asked of each: as joins they may have been planned while there was no history, and read all of it.
+    WHERE
+        (r.job_id IN (SELECT job_id FROM fired)) IS TRUE
+        AND (SELECT true FROM dueline.history AS h WHERE h.id = r.id) IS NOT TRUE
     ON CONFLICT (id) DO NOTHING
     RETURNING state
 ), told AS (

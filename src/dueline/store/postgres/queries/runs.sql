@@ -20,7 +20,8 @@ FROM unnest(
     id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, overlap,
     lane, expires_ms, fairness_key, missed, parent_id, spec
 )
-WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id = r.id)
+-- Asked of each by its id: as a join it may have been planned while there was no history, and read all of it.
+WHERE (SELECT true FROM dueline.history AS h WHERE h.id = r.id) IS NOT TRUE
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
