@@ -92,7 +92,8 @@ SELECT
     ) END AS held,
     p.overlap, false AS gated
 FROM picked AS p
-FULL JOIN claimed AS c ON c.id = p.id;
+FULL JOIN claimed AS c ON c.id = p.id
+ORDER BY p.rank, p.id;
 
 -- name: claims_of
 -- What a worker holds.
