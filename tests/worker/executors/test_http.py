@@ -197,9 +197,9 @@ async def test_connections_that_ended_while_idle_are_replaced(caller: Caller, ta
 
 async def test_connections_are_kept_and_limited_per_host(open_caller: OpenCaller, target: Target) -> None:
     """The wait for a place counts for the timeout of the call, and not for that of the connection."""
-    caller = open_caller(connections_per_host_max=2, connect_timeout_ms=100)
+    caller = open_caller(connections_per_host_max=2, connect_timeout_ms=300)
     for first in (0, 10):
-        caller.submit(f"{target.url}/slow/0.03", range(first, first + 10))
+        caller.submit(f"{target.url}/slow/0.1", range(first, first + 10))
         assert {reply.status for reply in await caller.answered(first + 10)} == {200}
     assert target.connections_total == 2
     caller.submit(f"{target.url}/hang", range(20, 30), timeout_ms=150)
