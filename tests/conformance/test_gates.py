@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from dueline.domain.gates import Gate, Limit, Rate, Scope
@@ -9,7 +10,7 @@ from dueline.domain.ids import RunId
 from dueline.domain.states import HeldReason, RunState
 from dueline.store.protocol import Store
 from dueline.store.shapes import Postponed
-from tests.conformance.gating import W1, enter, some_claims, states, wish
+from tests.conformance.gating import W1, enter, some_claims, states, taken, wish
 from tests.support.stores import (
     QUEUE,
     START_MS,
@@ -24,6 +25,7 @@ from tests.support.stores import (
 
 ONE = Gate(Scope.KEY, "k", TENANT, 1)
 TWO = Gate(Scope.KEY, "two", TENANT, 2)
+THREE = Gate(Scope.KEY, "three", TENANT, 3)
 
 
 async def test_no_more_pass_than_there_are_places_and_the_first_pass_first(store: Store) -> None:
@@ -79,6 +81,18 @@ async def test_a_claim_that_was_lost_does_not_pass(store: Store) -> None:
     await store.release([one])
     assert await enter(store, [one], ONE) == []
     assert await states(store, [one]) == [RunState.READY]
+
+
+async def test_as_many_as_there_are_places_pass_together_and_then_nobody(store: Store) -> None:
+    """Those of lost claims are not among them, and each has its place at every gate."""
+    claims = await some_claims(store, 4)
+    await store.release(claims[:1])
+    assert await enter(store, claims[:3], TWO, THREE) == [
+        msgspec.structs.replace(one, gated=True) for one in claims[1:3]
+    ]
+    assert [await taken(store, gate) for gate in (TWO, THREE)] == [2, 2]
+    assert await enter(store, claims[3:], THREE, TWO) == []
+    assert await enter(store, await claim(store, W1), THREE)
 
 
 async def test_a_rate_lets_a_burst_start_and_then_one_by_one(store: Store, clock: StoreClock) -> None:

@@ -93,10 +93,11 @@ EXECUTION_GUARDS = [
             [At(0)] * ASKED,
             ["{}"] * ASKED,
             ["x"] * ASKED,
+            RunsAt(UNDER_WAY),
         ],
         by="",
-        rows_max=RUNNING + 3 * ASKED,
-        buffers_max=100 * ASKED,
+        rows_max=RUNNING + 4 * ASKED,
+        buffers_max=160 * ASKED,
     ),
     guard(
         "save",

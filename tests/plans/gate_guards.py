@@ -30,6 +30,8 @@ GATE_GUARDS = [
             [20] * ASKED,
             [None] * ASKED,
             [1] * ASKED,
+            PLACED,
+            UNDER_WAY,
         ],
         by="",
         rows_max=3 * ASKED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from dueline.domain import limits
@@ -22,7 +22,7 @@ from dueline.domain.gates import (
     unseen,
 )
 from dueline.domain.ids import RunId
-from dueline.store.postgres.database import Connection
+from dueline.store.postgres.database import Connection, Database
 from dueline.store.postgres.part import Part, queries
 
 _SQL = queries("gates")
@@ -32,17 +32,23 @@ _JOBS = queries("jobs")
 
 class GatePart(Part):
     async def enter(self, wishes: Sequence[Wish], *, ahead_ms: int) -> dict[RunId, int]:
+        """With one question if there is room for all, as is the rule; otherwise it is decided one by one, while the gates are locked."""
+        gates = latest(gate for wish in wishes for gate in wish.gates)
+        tokens = {wish.run_id: wish.token for wish in wishes}
+        if all(gate.rate is None and gate == gates[gate.id] for wish in wishes for gate in wish.gates):
+            seen, held, now_ms = await _stand(self._database, gates, tokens, _places(wishes))
+            if not seen:
+                return dict.fromkeys(held, now_ms)
         async with self._database.transaction() as connection:
-            tokens = {wish.run_id: wish.token for wish in wishes}
-            gates = [gate for wish in wishes for gate in wish.gates]
             seen, held, now_ms = await _stand(connection, gates, tokens)
             wishes = [wish for wish in wishes if wish.run_id in held]
             if not wishes:
                 return {}
             starts, refused = admit(wishes, seen, now_us=now_ms * 1000, until_us=(now_ms + ahead_ms) * 1000)
-            taken = [(gate.id, wish.run_id) for wish in wishes if wish.run_id in starts for gate in wish.gates]
-            if taken:
-                await connection.execute(_SQL["take_places"], *map(list, zip(*taken, strict=True)))
+            if starts:
+                await connection.execute(
+                    _SQL["take_places"], *_places(wish for wish in wishes if wish.run_id in starts)
+                )
             await _charge(connection, charges(wishes, seen, refused, now_ms=now_ms, ahead_ms=ahead_ms))
             await _hold(connection, tokens, refused)
         if any(refusal.for_token for refusal in refused.values()):
@@ -83,16 +89,26 @@ class GatePart(Part):
 
 async def stand(connection: Connection, gate: Gate) -> tuple[Seen, int]:
     """Lock a gate; answers how it stands, and the time."""
-    seen, _, now_ms = await _stand(connection, [gate], {})
+    seen, _, now_ms = await _stand(connection, {gate.id: gate}, {})
     return seen[gate.id], now_ms
 
 
+def _places(wishes: Iterable[Wish]) -> tuple[list[GateId], list[RunId]]:
+    """What those need who pass: gates and runs, as the arrays that `stand` and `take_places` unnest."""
+    pairs = [(gate.id, wish.run_id) for wish in wishes for gate in wish.gates]
+    return [gate_id for gate_id, _ in pairs], [run_id for _, run_id in pairs]
+
+
 async def _stand(
-    connection: Connection, gates: Sequence[Gate], tokens: Mapping[RunId, int]
+    asked: Connection | Database,
+    gates: Mapping[GateId, Gate],
+    tokens: Mapping[RunId, int],
+    wanted: tuple[list[GateId], list[RunId]] = ([], []),
 ) -> tuple[dict[GateId, Seen], set[RunId], int]:
-    """Lock claims and gates, in order; answers how the gates stand without those who claim, who still does, and the time."""
-    named = sorted(latest(gates).items())
-    rows = await connection.fetch(
+    """Lock claims and gates, in order; answers how the gates stand without those who claim, who still does, and the time. No gates: all
+    that was wanted is taken."""
+    named = sorted(gates.items())
+    rows = await asked.fetch(
         _SQL["stand"],
         list(tokens),
         list(tokens.values()),
@@ -104,6 +120,7 @@ async def _stand(
         [gate.most for _, gate in named],
         [None if gate.rate is None else gate.rate.interval_us for _, gate in named],
         [1 if gate.rate is None else gate.rate.burst for _, gate in named],
+        *wanted,
     )
     seen, held, now_ms = {}, set(), 0
     for gate_id, scope, most, interval_us, burst, full_us, as_of, taken, moment_ms in rows:
@@ -111,7 +128,7 @@ async def _stand(
             held.add(RunId(gate_id))
         else:
             seen[GateId(gate_id)] = Seen(Scope(scope), most, interval_us, burst, full_us, taken, as_of)
-            now_ms = moment_ms
+        now_ms = max(now_ms, moment_ms)
     return seen, held, now_ms
 
 

@@ -121,21 +121,24 @@ class RunPart(Part):
             [end.finished_ms for end in finishes],
             [encode_attempt(end.attempt) for end in finishes],
             [end.reason for end in finishes],
+            [end.run_id for end in finishes if end.gated],
         )
         exclusive = {end.run_id for end in finishes if end.exclusive}
         awaited = {end.run_id: end.finished_ms for end in finishes if end.awaited}
-        gated = {end.run_id for end in finishes if end.gated}
-        if not exclusive and not awaited and not gated:
-            return {RunId(row[0]) for row in await self._database.fetch(_SQL["finish"], *args)}
-        async with self._database.transaction() as connection:
-            awaiting = await lock_awaiting(connection, list(awaited))
-            rows = await connection.fetch(_SQL["finish"], *args)
-            ended = [(row[0], row[1], awaited[row[0]]) for row in rows if row[0] in awaited]
-            topics = await follow(connection, ended, awaiting)
-            queues_woken = await leave_places(connection, [(row[0], row[1]) for row in rows if row[0] in exclusive])
-            topics |= await leave_gates(connection, [row[0] for row in rows if row[0] in gated])
-        self._notices.announce(*topics, *(f"ready/{queue}" for queue in queues_woken))
-        return {RunId(row[0]) for row in rows}
+        topics: set[str] = set()
+        if not exclusive and not awaited:
+            rows = await self._database.fetch(_SQL["finish"], *args)
+        else:
+            async with self._database.transaction() as connection:
+                awaiting = await lock_awaiting(connection, list(awaited))
+                rows = await connection.fetch(_SQL["finish"], *args)
+                ended = [(row[0], row[1], awaited[row[0]]) for row in rows if row[0] in awaited]
+                topics = await follow(connection, ended, awaiting)
+                left = [(row[0], row[1]) for row in rows if row[0] in exclusive]
+                topics |= {f"ready/{queue}" for queue in await leave_places(connection, left)}
+        topics |= {f"ready/{row[2]}" for row in rows if row[0] is None}
+        self._notices.announce(*topics)
+        return {RunId(row[0]) for row in rows if row[0] is not None}
 
     async def retry(self, retries: Sequence[Retry]) -> set[RunId]:
         retries = sorted(retries, key=in_order)

@@ -1,8 +1,10 @@
 -- name: stand
--- First step of passing gates: claims that still hold are locked, then the gates; see the function. Rows without a scope are the claims.
+-- First step of passing gates: claims that still hold are locked, then the gates; see the function. Rows without a scope are the claims. It
+-- is the last step too where the places that are wanted are there for all: then no gate is among the rows.
 SELECT gate, scope, most, interval_us, burst, full_us, as_of, taken, moment_ms
 FROM dueline.stand_at(
-    $1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::integer[], $9::bigint[], $10::integer[]
+    $1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::integer[], $9::bigint[], $10::integer[],
+    $11::uuid[], $12::uuid[]
 );
 
 -- name: count_places

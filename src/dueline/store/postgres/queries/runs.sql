@@ -174,7 +174,7 @@ SELECT id FROM given;
 -- name: finish
 -- move: finish
 -- From the hot table to history, for those whose token matches. Whatever happens, a run has one end: the first. One that failed is a dead
--- letter from here on.
+-- letter from here on. Those that have places at gates ($8) leave them, and the queues to look into come without an id.
 WITH ended AS (
     DELETE FROM dueline.runs AS r
     USING unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
@@ -197,7 +197,9 @@ WITH ended AS (
     SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
     ON CONFLICT (run_id) DO NOTHING
 )
-SELECT id, job_id FROM kept;
+SELECT id, job_id, NULL AS woken FROM kept
+UNION ALL
+SELECT NULL, NULL, l.queue FROM dueline.leave_gates(ARRAY(SELECT id FROM kept WHERE id = ANY($8::uuid[]))) AS l;
 
 -- name: lock_places
 -- First of three steps when runs end: nobody can hold a run for these places any more, nor have one. Locked in order, as those do who

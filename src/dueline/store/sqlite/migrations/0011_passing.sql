@@ -1,0 +1,1 @@
+-- Asking twice costs nothing within one process: gates are passed here as they were.
