@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from bench import dispatch
+from bench import dispatch, transactions
 from bench.report import Result, show, write
 
 
@@ -21,6 +21,7 @@ SCENARIOS: dict[str, Scenario] = {
     "dispatch_held_pg": dispatch.held_pg,
     "dispatch_shares_pg": dispatch.shares_pg,
     "dispatch_quiet_pg": dispatch.quiet_pg,
+    "dispatch_commit_pg": transactions.commit_pg,
 }
 
 
