@@ -6,6 +6,7 @@ scheduled run is a hash of what it stands for, so writing the same occurrence tw
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NewType
 
@@ -21,7 +22,8 @@ ENTROPY_BYTES = 10
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUES = {letter: value for value, letter in enumerate(_ALPHABET)}
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
-_SHIFTS = tuple(range(120, -1, -10))
+_TRIPLES = [pair + c for pair in _PAIRS for c in _ALPHABET]
+_JOB_TEXTS_KEPT = 10_000
 _TEXT_LETTERS = 26
 
 
@@ -57,7 +59,9 @@ def id_ms(identifier: bytes) -> int:
     return int.from_bytes(identifier[:6], "big")
 
 
+@lru_cache(maxsize=_JOB_TEXTS_KEPT)
 def job_text(job_id: bytes) -> str:
+    """Kept, because the runs of a job name it again and again."""
     return "job_" + _encode(job_id)
 
 
@@ -81,8 +85,14 @@ def _uuid7(at_ms: int, tail: bytes) -> bytes:
 
 
 def _encode(identifier: bytes) -> str:
+    """Three letters at a time: every run that is called is told its id."""
     number = int.from_bytes(identifier, "big")
-    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
+    triples = _TRIPLES
+    return (
+        f"{_PAIRS[number >> 120]}{triples[number >> 105 & 32767]}{triples[number >> 90 & 32767]}"
+        f"{triples[number >> 75 & 32767]}{triples[number >> 60 & 32767]}{triples[number >> 45 & 32767]}"
+        f"{triples[number >> 30 & 32767]}{triples[number >> 15 & 32767]}{triples[number & 32767]}"
+    )
 
 
 def _parse(prefix: str, text: str, field: str) -> bytes:

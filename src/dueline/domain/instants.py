@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from dueline.domain.errors import Invalid
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
+_SECOND = timedelta(seconds=1)
 # The standard library reads more than RFC 3339: weeks, any letter for the T, a NUL after the Z.
 _SHAPE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 
@@ -19,7 +21,14 @@ INSTANT_MS_MAX = 253_402_300_799_999
 
 def format_instant(at_ms: int) -> str:
     """RFC 3339 in UTC with milliseconds: `2026-03-29T01:30:00.000Z`."""
-    return (_NAIVE_EPOCH + at_ms * _MILLISECOND).isoformat(timespec="milliseconds") + "Z"
+    second, millisecond = divmod(at_ms, 1000)
+    return f"{_format_second(second)}.{millisecond:03d}Z"
+
+
+@lru_cache(maxsize=1_000)
+def _format_second(second: int) -> str:
+    """Kept: many runs are due in one second."""
+    return (_NAIVE_EPOCH + second * _SECOND).isoformat()
 
 
 def to_datetime(at_ms: int) -> datetime:

@@ -43,7 +43,7 @@ class OutcomeKind(StrEnum):
     """The worker vanished; whether the effect happened is unknown."""
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     kind: OutcomeKind
     status: int | None = None
     error: str | None = None
@@ -61,7 +61,7 @@ def no_such_task(name: str, known: Iterable[str]) -> Outcome:
     return Outcome(kind=OutcomeKind.IMPOSSIBLE, error=clean_text(told))
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The record of one ended attempt, kept on its run."""
 
     attempt: int
@@ -112,7 +112,7 @@ def seen_state(state: RunState, *, due_ms: int, now_ms: int) -> RunState:
     return state
 
 
-class NewRun(msgspec.Struct, frozen=True, kw_only=True):
+class NewRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A run to write. `spec` is set for ad-hoc runs: they have no job to look the execution up in."""
 
     id: RunId

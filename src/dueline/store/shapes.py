@@ -139,7 +139,7 @@ class CancelAnswer(StrEnum):
     """It had ended before."""
 
 
-class Postponed(msgspec.Struct, frozen=True):
+class Postponed(msgspec.Struct, frozen=True, gc=False):
     """A claimed run that is not started after all, and not before `due_ms`. It counts neither as an attempt nor as lost."""
 
     run_id: RunId
@@ -242,7 +242,7 @@ class CancelAsked(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Claim(msgspec.Struct, frozen=True):
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """A worker's hold on a run. Every later write about the run proves itself with the token."""
 
     run_id: RunId
@@ -298,7 +298,7 @@ class Confirmed(msgspec.Struct, frozen=True):
     blocked: list[Blocked]
 
 
-class Finish(msgspec.Struct, frozen=True):
+class Finish(msgspec.Struct, frozen=True, gc=False):
     """The end of a run."""
 
     run_id: RunId
@@ -315,7 +315,7 @@ class Finish(msgspec.Struct, frozen=True):
     """Whether it leaves places at gates."""
 
 
-class Retry(msgspec.Struct, frozen=True):
+class Retry(msgspec.Struct, frozen=True, gc=False):
     """The end of an attempt, with another to come."""
 
     run_id: RunId

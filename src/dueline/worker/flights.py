@@ -78,7 +78,7 @@ class MakeCrew(Protocol):
     ) -> Crew: ...
 
 
-class Ended(msgspec.Struct, frozen=True):
+class Ended(msgspec.Struct, frozen=True, gc=False):
     """A run whose attempt has ended. `cancel` is why it was to be broken off, if somebody asked for that."""
 
     claim: Claim

@@ -43,7 +43,7 @@ class CallOptions(msgspec.Struct, frozen=True):
 USUAL = CallOptions()
 
 
-class HttpCall(msgspec.Struct, frozen=True):
+class HttpCall(msgspec.Struct, frozen=True, gc=False):
     """One request. `key` is hashable and comes back with the reply; `headers` are ready-made `Name: value` lines in
     ASCII; `timeout_ms` bounds the whole call, connect included."""
 
@@ -56,7 +56,7 @@ class HttpCall(msgspec.Struct, frozen=True):
     options: CallOptions = USUAL
 
 
-class HttpReply(msgspec.Struct, frozen=True):
+class HttpReply(msgspec.Struct, frozen=True, gc=False):
     """What became of one call: either `status` or `failure` is set, never both.
 
     `detail` is libcurl's account of a failure. `retry_after` is that header of a response that is not a success, as

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import asyncpg
 
 from dueline.domain.errors import StoreUnavailable
+from dueline.store.postgres.arrays import set_array_codecs
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -156,6 +157,7 @@ class Database:
 async def _prepare(connection: Any) -> None:
     """Ids travel as 16 raw bytes in both directions."""
     await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes, decoder=bytes, format="binary")
+    set_array_codecs(connection)
 
 
 async def _keep(_connection: Any) -> None:

@@ -31,6 +31,8 @@ from dueline.store.shapes import (
 
 _SQL = queries("runs")
 _PLANS = queries("plans")
+_KINDS = {kind.value: kind for kind in RunKind}
+"""Looked up for every claim, in a fraction of the time that the enumeration takes."""
 
 
 def enqueue_arguments(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> list[Any]:
@@ -192,7 +194,7 @@ def _to_blocked(row: asyncpg.Record) -> Blocked:
 
 
 def _to_claim(row: asyncpg.Record, queue: str) -> Claim:
-    run_id, token, job_id, version, tenant, kind, *rest = row[:15]
-    overlap = row["overlap"]
-    rest += (None if overlap is None else Overlap(overlap), row["gated"], queue)
-    return Claim(run_id, token, job_id, version, tenant, RunKind(kind), *rest)
+    """A claim has the columns of `claim` and `claims_of` in their order, up to the queue."""
+    run_id, token, job_id, version, tenant, kind, *rest, overlap, gated = row[:17]
+    rest += (None if overlap is None else Overlap(overlap), gated, queue)
+    return Claim(run_id, token, job_id, version, tenant, _KINDS[kind], *rest)

@@ -86,11 +86,10 @@ WITH picked AS MATERIALIZED (
 )
 SELECT
     p.id, coalesce(c.token, p.token) AS token, p.job_id, p.version, c.tenant, c.kind, c.scheduled_ms, c.due_ms, c.claimed_ms,
-    c.attempt, c.lost, p.exclusive, c.spec, c.begun_ms, c.expires_ms,
+    c.attempt, c.lost, p.exclusive, c.spec, c.begun_ms, c.expires_ms, p.overlap, false AS gated,
     CASE WHEN c.id IS NULL THEN (
         SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held' AND h.waits_for IS NULL
-    ) END AS held,
-    p.overlap, false AS gated
+    ) END AS held
 FROM picked AS p
 FULL JOIN claimed AS c ON c.id = p.id
 ORDER BY p.rank, p.id;
