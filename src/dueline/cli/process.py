@@ -55,12 +55,20 @@ class Process:
     """`role` None: the API alone. Raises Invalid when the app cannot be loaded."""
 
     def __init__(
-        self, settings: Settings, *, api: bool, role: Role | None, started: Callable[[str | None], None]
+        self,
+        settings: Settings,
+        *,
+        api: bool,
+        role: Role | None,
+        started: Callable[[str | None], None],
+        make_executor: MakeExecutor | None = None,
     ) -> None:
+        """Without `make_executor` it makes real HTTP calls."""
         self._settings = settings
         self._api = api
         self._role = role
         self._started = started
+        self._make_executor = make_executor or executor_of(target_policy(settings, role))
         self._clock: Clock = SystemClock()
         self._chance: Chance = SystemChance()
         self._node: Node | None = None
@@ -179,7 +187,6 @@ class Process:
         settings = self._settings
         options = worker_options(settings, self._app)
         keys_of = Secrets(store, self._clock).keys_of
-        make_executor = executor_of(target_policy(settings, self._role))
 
         def make_worker(membership: Membership, definitions: Definitions) -> Worker:
             self._worker = Worker(
@@ -190,7 +197,7 @@ class Process:
                 self._chance,
                 options,
                 keys_of=keys_of,
-                make_executor=make_executor,
+                make_executor=self._make_executor,
                 make_crew=crew_of(self._app, settings),
                 offers=None if self._app is None else Offers(store, self._app),
             )
