@@ -1,4 +1,4 @@
-"""python -m bench [NAME …]: measure, show, and write `bench/results/latest.json`."""
+"""python -m bench [NAME …]: measure, show, and write `latest.json` and `latest.svg` in `bench/results`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from bench import dispatch, transactions
+from bench.picture import draw
 from bench.report import Result, show, write
 
 
@@ -40,6 +41,7 @@ def main() -> int:
             show(result)
         results += found
     write(results)
+    draw(results)
     return 0 if all(result.holds for result in results) else 1
 
 

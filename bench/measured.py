@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from statistics import median
 
 import msgspec
 
-from bench.report import Result, summed_up
+from bench.report import Figures, Result, summed_up
 
 OURS = "ours"
 FLOOR = "floor"
@@ -27,38 +27,69 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     def rate(self) -> float:
         return self.count / self.seconds
 
+    def noting(self, notes: Mapping[str, float]) -> Measured:
+        """The same, with what else is worth telling."""
+        return msgspec.structs.replace(self, notes=self.notes | dict(notes))
+
 
 Contender = Callable[[int], Awaitable[Measured]]
 """Does the work of one round, from a clean start, and tells how it went. It is given the number of the round; the first is to warm up."""
 
 
-async def in_turns(contenders: Mapping[str, Contender], *, rounds: int) -> dict[str, list[Measured]]:
+async def in_turns(
+    contenders: Mapping[str, Contender], *, rounds: int, warm_up: bool = True
+) -> dict[str, list[Measured]]:
     """All contenders one after the other, and all of that again: a machine that becomes slower does so for all of them."""
     found: dict[str, list[Measured]] = {name: [] for name in contenders}
-    for number in range(rounds + 1):
+    for number in range(0 if warm_up else 1, rounds + 1):
         for name, contender in contenders.items():
             found[name].append(await contender(number))
-    return {name: measured[1:] for name, measured in found.items()}
+    return {name: measured[1 if warm_up else 0 :] for name, measured in found.items()}
 
 
 def compared(name: str, found: Mapping[str, list[Measured]], *, floor_is: str = "", wanted: str = "") -> Result:
     """Medians of rates. Whether the result is what is wanted is for the caller to say."""
-    rates = {who: [one.rate for one in measured] for who, measured in found.items()}
-    middle, spread = summed_up(rates[OURS])
-    notes = {}
-    for who, measured in found.items():
-        million = 1_000_000 / measured[-1].count
-        notes[f"{who}: CPU s per million"] = median(one.cpu_s for one in measured) * million
-        notes[f"{who}: server CPU s per million"] = median(one.server_cpu_s for one in measured) * million
-        notes[f"{who}: peak MB"] = max(one.peak_bytes for one in measured) / 1e6
+    figures = {who: _figures(measured) for who, measured in found.items()}
+    ours = figures[OURS]
+    notes = {
+        f"{who}: {note}": median(one.notes[note] for one in measured)
+        for who, measured in found.items()
+        for note in measured[-1].notes
+    }
     return Result(
         name=name,
-        ours=middle,
+        ours=ours.middle,
         unit="runs/s",
-        floor=median(rates[FLOOR]) if FLOOR in rates else None,
+        floor=figures[FLOOR].middle if FLOOR in figures else None,
         floor_is=floor_is,
-        spread=spread,
-        peers={who: median(some) for who, some in rates.items() if who not in (OURS, FLOOR)},
+        spread=(ours.least, ours.most),
+        peers={who: some.middle for who, some in figures.items() if who not in (OURS, FLOOR)},
         wanted=wanted,
-        notes={note: value for note, value in notes.items() if value},
+        notes=notes,
+        contenders=figures,
     )
+
+
+def _figures(measured: Sequence[Measured]) -> Figures:
+    middle, (least, most) = summed_up([one.rate for one in measured])
+    million = 1_000_000 / measured[-1].count
+    return Figures(
+        middle=middle,
+        least=least,
+        most=most,
+        cpu_s_per_million=median(one.cpu_s for one in measured) * million,
+        server_cpu_s_per_million=median(one.server_cpu_s for one in measured) * million,
+        peak_mb=max(one.peak_bytes for one in measured) / 1e6,
+    )
+
+
+def judged(result: Result, *, of_floor: float | None = None, of_best_peer: float | None = None) -> Result:
+    """The result, held against what is wanted of it. A peer that is absent is nothing to be faster than."""
+    wanted, holds = [], True
+    if of_floor is not None and result.floor is not None:
+        wanted.append(f"at least {of_floor:.2f} of the floor")
+        holds = result.ours >= of_floor * result.floor
+    if of_best_peer is not None:
+        wanted.append(f"at least {of_best_peer:.1f} times the best peer")
+        holds = holds and result.ours >= of_best_peer * max(result.peers.values(), default=0.0)
+    return msgspec.structs.replace(result, wanted=", ".join(wanted), holds=holds)

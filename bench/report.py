@@ -14,6 +14,24 @@ RESULTS = Path(__file__).with_name("results") / "latest.json"
 _BAR = 30
 
 
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What one contender reached, and what it cost: its own processes, and those of the database."""
+
+    middle: float
+    least: float
+    most: float
+    cpu_s_per_million: float = 0.0
+    server_cpu_s_per_million: float = 0.0
+    peak_mb: float = 0.0
+
+    @property
+    def cost(self) -> str:
+        """In words; empty where nothing was measured."""
+        if not self.cpu_s_per_million and not self.peak_mb:
+            return ""
+        return f"CPU {self.cpu_s_per_million:,.0f} + {self.server_cpu_s_per_million:,.0f} s per million, {self.peak_mb:,.0f} MB"
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """One figure. `floor` is what it is compared with: the same without what is measured."""
 
@@ -28,6 +46,20 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     spread: tuple[float, float] | None = None
     peers: dict[str, float] = {}
     notes: dict[str, float] = {}
+    contenders: dict[str, Figures] = {}
+    """All of them, in the order in which they are told."""
+
+    def told(self) -> dict[str, Figures]:
+        """Everyone there is a bar for, also where nobody measured more than one figure."""
+        if self.contenders:
+            return self.contenders
+        least, most = self.spread or (self.ours, self.ours)
+        floor = {} if self.floor is None else {"floor": self.floor}
+        return {
+            **{who: Figures(middle=value, least=value, most=value) for who, value in floor.items()},
+            "ours": Figures(middle=self.ours, least=least, most=most),
+            **{who: Figures(middle=value, least=value, most=value) for who, value in self.peers.items()},
+        }
 
 
 def summed_up(samples: Sequence[float]) -> tuple[float, tuple[float, float]]:
@@ -50,14 +82,15 @@ def write(results: Sequence[Result]) -> None:
 
 def show(result: Result) -> None:
     """One result, as soon as it is there."""
-    ratio = (
-        "" if not result.floor else f"  {result.ours / result.floor:.2f} times {result.floor:,.2f} ({result.floor_is})"
-    )
-    bar = "" if not result.floor else "█" * min(round(result.ours / result.floor * _BAR), 2 * _BAR)
+    ratio = "" if not result.floor else f"  {result.ours / result.floor:.2f} of {result.floor_is}"
     mark = "  " if result.holds else "✗ "
     print(f"{mark}{result.name:28} {result.ours:>12,.2f} {result.unit:8}{ratio}")
-    if bar:
-        print(f"  {bar}")
+    told = result.told()
+    most = max(figures.middle for figures in told.values())
+    for who, figures in told.items():
+        bar = "█" * round(figures.middle / most * _BAR) if most > 0 else ""
+        spread = f"{figures.least:,.0f} to {figures.most:,.0f}" if figures.least < figures.most else ""
+        print(f"    {who:16} {figures.middle:>12,.2f} {bar:{_BAR}} {spread:22} {figures.cost}".rstrip())
     if result.wanted:
         print(f"  wanted: {result.wanted}")
     for name, value in result.notes.items():
