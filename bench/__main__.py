@@ -8,7 +8,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from bench import dispatch, transactions
+from bench import dispatch, drains, transactions
+from bench.databases import close_shared
 from bench.picture import draw
 from bench.report import Result, show, write
 
@@ -18,6 +19,12 @@ class Scenario(Protocol):
 
 
 SCENARIOS: dict[str, Scenario] = {
+    "drain_noop_pg": drains.noop_pg,
+    "drain_task_pg": drains.task_pg,
+    "drain_http_pg": drains.http_pg,
+    "drain_noop_sqlite": drains.noop_sqlite,
+    "drain_http_sqlite": drains.http_sqlite,
+    "enqueue_bulk_pg": drains.enqueue_pg,
     "dispatch_limits_pg": dispatch.limits_pg,
     "dispatch_held_pg": dispatch.held_pg,
     "dispatch_shares_pg": dispatch.shares_pg,
@@ -35,11 +42,14 @@ def main() -> int:
         return 2
     quick = os.environ.get("QUICK", "") not in ("", "0")
     results: list[Result] = []
-    for name in names:
-        found = asyncio.run(_run(SCENARIOS[name], quick=quick))
-        for result in found:
-            show(result)
-        results += found
+    try:
+        for name in names:
+            found = asyncio.run(_run(SCENARIOS[name], quick=quick))
+            for result in found:
+                show(result)
+            results += found
+    finally:
+        close_shared()
     write(results)
     draw(results)
     return 0 if all(result.holds for result in results) else 1

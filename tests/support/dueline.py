@@ -35,6 +35,7 @@ class DuelineProcess:
         db: str,
         private_targets: Literal["allow", "deny", "auto"] = "allow",
         host_share: float = 1.0,
+        module: str = "dueline",
     ) -> None:
         """The usual test has one target, and it may have every slot."""
         self.name = name
@@ -45,7 +46,7 @@ class DuelineProcess:
         environment["DUELINE_HOST_SHARE"] = str(host_share)
         with self._log.open("ab") as log, (folder / f"{name}.out").open("ab") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "dueline", *arguments], stdout=out, stderr=log, env=environment
+                [sys.executable, "-m", module, *arguments], stdout=out, stderr=log, env=environment
             )
         self._out = folder / f"{name}.out"
 

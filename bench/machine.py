@@ -1,0 +1,65 @@
+"""What processes cost: processor time and memory, read from /proc."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from bench.measured import Measured
+from tests.support.processes import children_of, resident_bytes
+
+_TICKS_S = os.sysconf("SC_CLK_TCK")
+
+
+class Meter:
+    """Measures from its making to `stop`. The processes are those of one contender, and must live until then.
+
+    `server` is the process that forks whatever serves the database: what its children use counts, also of those that have ended.
+    """
+
+    def __init__(self, pids: Sequence[int], *, server: int | None = None) -> None:
+        self._pids = pids
+        self._server = server
+        self._cpu_s = self._used()
+        self._server_cpu_s = self._server_used()
+        self._began_s = time.perf_counter()
+
+    def stop(self, count: int, *, notes: Mapping[str, float] | None = None) -> Measured:
+        seconds = time.perf_counter() - self._began_s
+        return Measured(
+            count=count,
+            seconds=seconds,
+            cpu_s=self._used() - self._cpu_s,
+            server_cpu_s=self._server_used() - self._server_cpu_s,
+            peak_bytes=sum(resident_bytes(pid, peak=True) for pid in self._pids),
+            notes=dict(notes or {}),
+        )
+
+    def _used(self) -> float:
+        return sum(_cpu_s(pid).own for pid in self._pids)
+
+    def _server_used(self) -> float:
+        if self._server is None:
+            return 0.0
+        server = _cpu_s(self._server)
+        return server.own + server.of_ended_children + sum(_cpu_s(pid).own for pid in children_of(self._server))
+
+
+class _Cpu(msgspec.Struct, frozen=True):
+    own: float
+    of_ended_children: float
+
+
+def _cpu_s(pid: int) -> _Cpu:
+    """Of all threads. A process that has just ended used nothing: its parent has it from then on."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return _Cpu(0.0, 0.0)
+    fields = text.rpartition(")")[2].split()
+    user, system, children_user, children_system = (int(field) for field in fields[11:15])
+    return _Cpu((user + system) / _TICKS_S, (children_user + children_system) / _TICKS_S)
