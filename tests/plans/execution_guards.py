@@ -94,6 +94,7 @@ EXECUTION_GUARDS = [
             ["{}"] * ASKED,
             ["x"] * ASKED,
             RunsAt(UNDER_WAY),
+            True,
         ],
         by="",
         rows_max=RUNNING + 4 * ASKED,

@@ -217,8 +217,8 @@ SHARDS_TAKEN_PER_PASS = 64
 
 # Batches.
 FIRE_BATCH = 1_000
-CLAIM_BATCH = 500
-"""Rows per statement: past some hundreds the cost per row is flat, and a statement stays in the low milliseconds."""
+CLAIM_BATCH = 1_000
+"""Rows per statement: past a thousand the cost per row is flat, and a statement takes some ten milliseconds."""
 FINISH_BATCH = 1_000
 RECLAIM_BATCH = 500
 PROMOTE_BATCH = 1_000
@@ -287,7 +287,7 @@ HISTORY_SWEPT_MAX = 1_000
 HISTORY_MOVED_MAX = 5_000
 """Runs of an old day that ended lately, backfilled ones above all, and are moved when the day is dropped: nobody reads history meanwhile,
 for a tenth of a second or so."""
-SLOTS_DEFAULT = 1_000
+SLOTS_DEFAULT = 2_000
 """Runs a worker holds or executes at a time. HTTP calls are cheap to wait for."""
 DRAIN_S = 30.0
 """How long a stopping worker waits for the calls it is making."""

@@ -97,9 +97,13 @@ def _decoder_of(kind: int) -> Callable[[bytes], list[Any]]:
     def decode(data: bytes) -> list[Any]:
         if len(data) < _HEADER.size:
             return []
+        _, has_null, _, count, _ = _HEADER.unpack_from(data)
+        if kind == _UUID and not has_null:
+            first = _HEADER.size + _LENGTH.size
+            return [data[place : place + 16] for place in range(first, first + 20 * count, 20)]
         values = []
         place = _HEADER.size
-        for _ in range(_HEADER.unpack_from(data)[3]):
+        for _ in range(count):
             (size,) = _LENGTH.unpack_from(data, place)
             place += _LENGTH.size
             values.append(None if size < 0 else decode_one(data[place : place + size]))

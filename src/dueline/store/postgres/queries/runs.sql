@@ -173,7 +173,8 @@ SELECT id FROM given;
 -- name: finish
 -- move: finish
 -- From the hot table to history, for those whose token matches. Whatever happens, a run has one end: the first. One that failed is a dead
--- letter from here on. Those that have places at gates ($8) leave them, and the queues to look into come without an id.
+-- letter from here on. Those that have places at gates ($8) leave them. Answers who ended, their jobs if somebody asks ($9), and the queues to
+-- look into: as arrays, because a row for each of a thousand costs more than all of this.
 WITH ended AS (
     DELETE FROM dueline.runs AS r
     USING unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
@@ -196,9 +197,10 @@ WITH ended AS (
     SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
     ON CONFLICT (run_id) DO NOTHING
 )
-SELECT id, job_id, NULL AS woken FROM kept
-UNION ALL
-SELECT NULL, NULL, l.queue FROM dueline.leave_gates(ARRAY(SELECT id FROM kept WHERE id = ANY($8::uuid[]))) AS l;
+SELECT
+    coalesce(array_agg(id), '{}') AS ids, CASE WHEN $9::boolean THEN array_agg(job_id) END AS job_ids,
+    ARRAY(SELECT queue FROM dueline.leave_gates(ARRAY(SELECT id FROM kept WHERE id = ANY($8::uuid[])))) AS woken
+FROM kept;
 
 -- name: lock_places
 -- First of three steps when runs end: nobody can hold a run for these places any more, nor have one. Locked in order, as those do who
