@@ -13,6 +13,10 @@ OURS = "ours"
 FLOOR = "floor"
 
 
+class Absent(Exception):
+    """A contender that does not take part, and why."""
+
+
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """One contender, one round. What it cost is told for its own processes; the database's are in `server_cpu_s`."""
 
@@ -39,11 +43,18 @@ Contender = Callable[[int], Awaitable[Measured]]
 async def in_turns(
     contenders: Mapping[str, Contender], *, rounds: int, warm_up: bool = True
 ) -> dict[str, list[Measured]]:
-    """All contenders one after the other, and all of that again: a machine that becomes slower does so for all of them."""
+    """All contenders one after the other, and all of that again: a machine that becomes slower does so for all of them.
+
+    Who turns out to be absent is left out, and the others go on.
+    """
     found: dict[str, list[Measured]] = {name: [] for name in contenders}
     for number in range(0 if warm_up else 1, rounds + 1):
-        for name, contender in contenders.items():
-            found[name].append(await contender(number))
+        for name in list(found):
+            try:
+                found[name].append(await contenders[name](number))
+            except Absent as absent:
+                print(f"  {name} is absent: {absent}")
+                del found[name]
     return {name: measured[1 if warm_up else 0 :] for name, measured in found.items()}
 
 
