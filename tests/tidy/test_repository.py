@@ -48,7 +48,7 @@ def traces(path: str, text: str) -> list[str]:
 
 def is_lock(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return path.startswith("requirements/") or name.endswith(".lock") or name == "package-lock.json"
+    return "requirements/" in path or name.endswith(".lock") or name == "package-lock.json"
 
 
 def repository_files() -> list[Path]:
@@ -73,6 +73,7 @@ def repository_files() -> list[Path]:
         *[("docs/start.md", f"from {host}") for host in REGISTRY_HOSTS],
         ("requirements/run.txt", "--index-url http" + "://example.com/simple"),
         ("requirements/run.txt", "--find-links file" + ":///wheels"),
+        ("bench/peers/requirements/huey.txt", "--index-url http" + "://example.com/simple"),
         ("console/package-lock.json", '"resolved": "https' + '://example.com/preact.tgz"'),
     ],
 )
