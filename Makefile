@@ -51,8 +51,8 @@ faults: .venv/.ready-dev ## Kill, stop, drain and flood real processes
 	.venv/bin/pytest -m "long or not long" tests/faults $(ARGS)
 
 .PHONY: bench
-bench: .venv/.ready-dev ## Measure: make bench ONLY=dispatch_limits_pg QUICK=1
-	@ONLY='$(ONLY)' QUICK='$(QUICK)' .venv/bin/python -m bench
+bench: .venv/.ready-dev | $(UV) ## Measure: make bench ONLY=dispatch_limits_pg QUICK=1
+	@ONLY='$(ONLY)' QUICK='$(QUICK)' UV='$(UV)' .venv/bin/python -m bench
 
 .PHONY: check
 check: .venv/.ready-dev ## Check format, lint, types and the rules of the house
@@ -72,6 +72,10 @@ lock: | $(UV) ## Pin the requirements anew: make lock ARGS=--upgrade
 	$(LOCK) $(ARGS) --group build --group dev --constraint requirements/run.txt \
 		--output-file requirements/dev.txt pyproject.toml
 	$(LOCK) $(ARGS) --group pyproject.toml:installer --output-file requirements/uv.txt
+	for file in bench/peers/requirements/*.in; do $(LOCK) $(ARGS) --output-file "$${file%.in}.txt" "$$file"; done
+	if command -v npm >/dev/null; then cd bench/peers/node && \
+		npm $(if $(findstring upgrade,$(ARGS)),update,install) --package-lock-only --no-audit --no-fund && \
+		$(PYTHON) ../lock.py package-lock.json; fi
 
 .PHONY: clean
 clean: ## Remove the environment, caches and build products

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from bench import dispatch, drains, transactions
+from bench import dispatch, drains, peers, transactions
 from bench.databases import close_shared
 from bench.picture import draw
 from bench.report import Result, show, write
@@ -50,7 +50,10 @@ def main() -> int:
             results += found
     finally:
         close_shared()
-    write(results)
+    absent = peers.absent()
+    for name, reason in absent.items():
+        print(f"  absent: {name}: {reason}")
+    write(results, versions=peers.versions(), absent=absent)
     draw(results)
     return 0 if all(result.holds for result in results) else 1
 

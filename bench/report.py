@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -67,7 +67,8 @@ def summed_up(samples: Sequence[float]) -> tuple[float, tuple[float, float]]:
     return median(samples), (min(samples), max(samples))
 
 
-def write(results: Sequence[Result]) -> None:
+def write(results: Sequence[Result], *, versions: Mapping[str, str], absent: Mapping[str, str]) -> None:
+    """With the versions of what the peers stand on, and those who did not take part, and why."""
     machine = {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
     rows = []
     for result in results:
@@ -77,7 +78,8 @@ def write(results: Sequence[Result]) -> None:
         row["ratio_to_best_peer"] = None if not best else round(result.ours / best, 4)
         rows.append(row)
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode({"machine": machine, "results": rows}), indent=2))
+    figures = {"machine": machine, "versions": versions, "absent": absent, "results": rows}
+    RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=2))
 
 
 def show(result: Result) -> None:

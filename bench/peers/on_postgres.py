@@ -1,0 +1,113 @@
+"""Peers that keep their jobs in PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count as counter
+from typing import Any
+
+import asyncpg
+
+from bench.measured import Absent, Measured
+from bench.peers.driving import ACT_S_MAX, Started, act, drained, workers
+from bench.peers.environments import Environment
+from bench.peers.peer import Peer, Work
+from tests.support.postgres import PostgresServer
+
+_POLL_S = 0.002
+# From the instant in which the burst is decided to the one in which it is due: enough to write and to analyse it.
+_LEAD_S = 4.0
+_FILLED_A_SECOND = 2_500
+# Whoever needs longer to start all of them is not in the race.
+_BURST_S_MAX = 60.0
+# What must be left of that when all is written.
+_SPARE_S = 0.5
+# Before that, workers have seen that there is nothing to do.
+_IDLE_S = 1.0
+_numbers = counter(1)
+
+
+class PostgresPeer(Peer):
+    def __init__(
+        self,
+        name: str,
+        environment: Environment,
+        *,
+        program: str,
+        processes: int,
+        unfinished: str,
+        far: str,
+        in_bursts: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """`unfinished` asks whether a job is not finished yet; `far` writes jobs that are due in a year. Bursts may need other options."""
+        super().__init__(name, environment, program=program, processes=processes, **options)
+        self._unfinished = unfinished
+        self._far = far
+        self._in_bursts = in_bursts or {}
+
+    async def _drain(self, command: list[str], work: Work) -> Measured:
+        async with self._database(work) as (server, dsn, connection):
+            asked = self.options | {"dsn": dsn, "keep": False, "arguments": work.arguments}
+            await act(command, "install", asked)
+            await act(command, "fill", asked | {"count": work.count, "due_s": None})
+            await _settle(connection)
+
+            async def until_durable(_: Started) -> float:
+                deadline_s = time.monotonic() + ACT_S_MAX
+                while await connection.fetchval(self._unfinished):
+                    if time.monotonic() > deadline_s:
+                        raise Absent("it does not finish its jobs")
+                    await asyncio.sleep(_POLL_S)
+                return time.monotonic()
+
+            async with workers(command, asked, processes=self.processes) as some:
+                return await drained(some, work.count, until_durable=until_durable, server_pid=server.pid)
+
+    async def _burst(self, command: list[str], work: Work) -> list[float]:
+        async with self._database(work) as (_, dsn, connection):
+            asked = self.options | self._in_bursts | {"dsn": dsn, "keep": True, "arguments": work.arguments}
+            await act(command, "install", asked)
+            if work.other_jobs:
+                # As its own API writes them, which would take too long for so many.
+                await connection.execute(self._far, work.other_jobs, timeout=ACT_S_MAX)
+            await _settle(connection)
+            async with workers(command, asked, processes=self.processes) as some:
+                some.go()
+                await asyncio.sleep(_IDLE_S)
+                due_s = time.time() + _LEAD_S + work.count / _FILLED_A_SECOND
+                await act(command, "fill", asked | {"count": work.count, "due_s": due_s})
+                if not work.other_jobs:
+                    # The table was empty when it was analysed, and some plan as badly as that deserves.
+                    await connection.execute("ANALYZE", timeout=ACT_S_MAX)
+                if time.time() > due_s - _SPARE_S:
+                    raise Absent(f"to write {work.count} jobs takes it too long for a burst")
+                await some.wait_for(work.count, within_s=due_s - time.time() + _BURST_S_MAX)
+                return [(start_s - due_s) * 1000 for start_s in await some.starts_s()]
+
+    @asynccontextmanager
+    async def _database(
+        self, work: Work
+    ) -> AsyncIterator[tuple[PostgresServer, str, asyncpg.Connection[asyncpg.Record]]]:
+        """A fresh one, and a connection to look into it."""
+        server = work.server
+        assert server is not None, f"{self.name} needs a PostgreSQL server"
+        name = f"peer{next(_numbers)}"
+        server.create_database(name)
+        try:
+            connection = await asyncpg.connect(server.dsn(name))
+            try:
+                self.versions["postgresql"] = connection.get_settings().server_version
+                yield server, server.dsn(name), connection
+            finally:
+                await connection.close()
+        finally:
+            server.drop_database(name)
+
+
+async def _settle(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    await connection.execute("VACUUM ANALYZE", timeout=ACT_S_MAX)
+    await connection.execute("CHECKPOINT", timeout=ACT_S_MAX)
