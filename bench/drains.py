@@ -12,7 +12,7 @@ from bench.measured import FLOOR, OURS, Contender, Measured, compared, in_turns,
 from bench.ours import draining as ours
 from bench.ours import embedded, writing
 from bench.report import Result
-from bench.rivals import rivals
+from bench.rivals import ON_POSTGRES, rivals
 from bench.target import target
 
 _BULK = 10_000
@@ -26,7 +26,8 @@ async def noop_pg(*, quick: bool) -> list[Result]:
     contenders: dict[str, Contender] = {
         FLOOR: lambda _: floors.drain_pg(server, count),
         OURS: lambda _: ours.drain_noop_pg(server, count),
-        **rivals("drain_noop", server, count),
+        **rivals("drain_noop", ON_POSTGRES, count, server=server),
+        **rivals("drain_noop", ["celery"], count),
     }
     found = await _measured(contenders, quick=quick)
     return [judged(compared("drain_noop_pg", found, floor_is="bare claim and finish"), of_floor=0.75, of_best_peer=1.0)]
@@ -38,7 +39,7 @@ async def task_pg(*, quick: bool) -> list[Result]:
     server = shared_server()
     contenders: dict[str, Contender] = {
         OURS: lambda _: ours.drain_task_pg(server, count),
-        **rivals("drain_task", server, count),
+        **rivals("drain_task", ["pgqueuer"], count, server=server),
     }
     found = await _measured(contenders, quick=quick)
     return [judged(compared("drain_task_pg", found), of_best_peer=1.3)]
@@ -63,7 +64,7 @@ async def noop_sqlite(*, quick: bool) -> list[Result]:
     contenders: dict[str, Contender] = {
         FLOOR: lambda _: floors.drain_sqlite(count),
         OURS: lambda _: embedded.drain_noop_sqlite(count),
-        **rivals("drain_noop", shared_server(), count, embedded=True),
+        **rivals("drain_noop", ["huey"], count),
     }
     found = await _measured(contenders, quick=quick)
     result = compared("drain_noop_sqlite", found, floor_is="bare claim and finish, synchronous=FULL")
