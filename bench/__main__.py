@@ -12,6 +12,7 @@ from bench import dispatch, drains, peers, transactions
 from bench.databases import close_shared
 from bench.picture import draw
 from bench.report import Result, show, write
+from bench.timing import fire
 
 
 class Scenario(Protocol):
@@ -30,6 +31,7 @@ SCENARIOS: dict[str, Scenario] = {
     "dispatch_shares_pg": dispatch.shares_pg,
     "dispatch_quiet_pg": dispatch.quiet_pg,
     "dispatch_commit_pg": transactions.commit_pg,
+    "fire_http_pg": fire.http_pg,
 }
 
 

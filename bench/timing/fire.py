@@ -1,0 +1,106 @@
+"""Recurring jobs, very many of them due every second, from their schedules to the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.report import Result
+from bench.timing.costs import cpu_s, server_pids
+from bench.timing.installation import a_server, an_installation, running
+from bench.timing.jobs import write_jobs
+from bench.timing.lags import Hits, Lag, hits, quantile, sleep_until_ms
+from dueline.domain.job import Execution, HttpTarget
+from dueline.domain.schedule import Cron, Every, Schedule
+from tests.support.postgres import PostgresServer
+
+RATE = 10_000
+"""Occurrences a second."""
+_PERIOD_S = 10
+_WRITTEN_PER_S = 8_000
+"""Jobs a second that are written at least: so much later everything begins."""
+_START_S = 6.0
+_LATE_S = 5.0
+"""How long the last ones are waited for. What has not come by then is late by as much."""
+_LAG_MS = 250.0
+_GROWTH_MS = 250.0
+
+
+async def http_pg(*, quick: bool) -> list[Result]:
+    """Jobs of every ten seconds that take turns, and then jobs of every second."""
+    seconds = 5 if quick else 60
+    with a_server() as (folder, server):
+        return [
+            await _fire(folder, server, "fire_http_pg", "every", RATE, seconds),
+            await _fire(folder, server, "fire_http_cron_pg", "cron", RATE, seconds),
+        ]
+
+
+async def _fire(folder: Path, server: PostgresServer, name: str, kind: str, rate: int, seconds: int) -> Result:
+    folder = folder / name
+    folder.mkdir()
+    async with an_installation(server, name) as installation:
+        with hits(folder) as target, running(folder, installation.dsn) as start:
+            count = rate * _PERIOD_S if kind == "every" else rate
+            now_ms = await installation.store.now_ms()
+            first_ms = now_ms // 1000 * 1000 + int((count / _WRITTEN_PER_S + _START_S) * 1000)
+            schedules = every_so_often(count, first_ms) if kind == "every" else every_second(count, first_ms)
+            execution = Execution(target=HttpTarget(url=target.url, body={"customer": "c-123", "cents": 500}))
+            await write_jobs(installation.store, execution, schedules, name="job")
+            await installation.settle()
+            pids = [start("scheduler").pid, start("worker").pid]
+            await sleep_until_ms(first_ms)
+            serving, others = server_pids(server)
+            began = [cpu_s(some) for some in (pids, serving, others, [target.pid])]
+            await sleep_until_ms(first_ms + seconds * 1000)
+            ended = [cpu_s(some) for some in (pids, serving, others, [target.pid])]
+            await sleep_until_ms(first_ms + (seconds + _LATE_S) * 1000)
+            result = _judged(name, target, rate, first_ms, seconds)
+    used = zip(("processes", "server, for them", "server, itself", "target"), ended, began, strict=True)
+    result.notes.update({f"cores: {who}": (after - before) / seconds for who, after, before in used})
+    return result
+
+
+def every_so_often(count: int, first_ms: int) -> Sequence[Schedule]:
+    """Every ten seconds, each a bit after the one before it, so that in every millisecond as many are due as in any other."""
+    period_ms = _PERIOD_S * 1000
+    return [Every(period_ms=period_ms, anchor_ms=first_ms + number * period_ms // count) for number in range(count)]
+
+
+def every_second(count: int, first_ms: int) -> Sequence[Schedule]:
+    return [Cron(expression="* * * * * *", start_ms=first_ms)] * count
+
+
+def _judged(name: str, target: Hits, rate: int, first_ms: int, seconds: int) -> Result:
+    """What came of what was due in that time; what came not at all counts as late as can be."""
+    last_ms = first_ms + seconds * 1000
+    came = [lag for lag in target.lags() if first_ms <= lag.scheduled_ms < last_ms]
+    missing = rate * seconds - len(came)
+    lags_ms = [lag.lag_ms for lag in came] + [_LATE_S * 1000] * missing
+    late_ms = quantile(lags_ms, 0.95)
+    growth_ms = _late_ms(came, last_ms - seconds * 250, last_ms) - _late_ms(came, first_ms, first_ms + seconds * 500)
+    on_time = sum(lag.scheduled_ms + lag.lag_ms < last_ms for lag in came)
+    notes = {
+        "due a second": rate,
+        "lag p50 ms": quantile(lags_ms, 0.50),
+        "lag p95 ms": late_ms,
+        "lag p99 ms": quantile(lags_ms, 0.99),
+        "least lag ms": min(lags_ms),
+        "lag p95 in the last quarter less that of the first half, ms": growth_ms,
+        f"not there after {_LATE_S:g} s": missing,
+    }
+    return Result(
+        name=name,
+        ours=on_time / seconds,
+        unit="runs/s",
+        floor=float(rate),
+        floor_is="due",
+        wanted=f"no growing lag, p95 at most {_LAG_MS:g} ms, none early",
+        holds=late_ms <= _LAG_MS and growth_ms <= _GROWTH_MS and not missing and min(lags_ms) >= 0,
+        notes=notes,
+    )
+
+
+def _late_ms(lags: list[Lag], since_ms: float, until_ms: float) -> float:
+    some = [lag.lag_ms for lag in lags if since_ms <= lag.scheduled_ms < until_ms]
+    return quantile(some, 0.95) if some else _LATE_S * 1000

@@ -1,0 +1,100 @@
+"""Jobs, as many as are wanted: as somebody creates them in bulk, or, where that takes too long, as likenesses of one of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+
+import asyncpg
+
+from bench.lines import entropy
+from dueline.domain.changes import first_position
+from dueline.domain.ids import JobId, new_job_id
+from dueline.domain.job import DEFAULT_TENANT, Definition, Execution
+from dueline.domain.schedule import At, Every, Schedule
+from dueline.domain.sharding import shard_of
+from dueline.store.protocol import Store
+from dueline.store.shapes import NewJob
+
+_PAGE = 1_000
+_PER_MS = 10
+"""Ids that are made in one millisecond, as if the jobs had been created one after the other."""
+_CHUNK = 20_000
+
+_MAKE_ROOM = "CREATE TEMP TABLE likenesses (number bigint, id uuid, shard smallint)"
+_WRITE_JOBS = """
+INSERT INTO dueline.jobs (
+    id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms, since_ms
+)
+SELECT
+    l.id, j.tenant, j.name || '-' || l.number, j.state, j.version, j.generation, j.queue, j.region, j.target_type, j.tags,
+    replace(
+        replace(j.definition, '"' || j.name || '"', '"' || j.name || '-' || l.number || '"'),
+        '_ms":' || p.next_ms, '_ms":' || p.next_ms + l.number * $2::bigint
+    ),
+    j.created_ms, j.updated_ms, j.since_ms
+FROM likenesses AS l
+CROSS JOIN dueline.jobs AS j
+JOIN dueline.plans AS p ON p.job_id = j.id
+WHERE j.id = $1
+ORDER BY l.number
+"""
+_WRITE_PLANS = """
+INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale)
+SELECT
+    l.id, l.shard, p.version, p.generation, p.next_ms + l.number * $2::bigint, p.due_ms + l.number * $2::bigint, p.awaiting,
+    p.runs_left, p.delay_ms, p.zoned, p.stale
+FROM likenesses AS l
+CROSS JOIN dueline.plans AS p
+WHERE p.job_id = $1
+ORDER BY l.number
+"""
+
+
+async def write_jobs(store: Store, execution: Execution, schedules: Sequence[Schedule], *, name: str) -> list[NewJob]:
+    """One job for each schedule."""
+    jobs: list[NewJob] = []
+    for start in range(0, len(schedules), _PAGE):
+        now_ms = await store.now_ms()
+        page = [
+            NewJob(
+                id=new_job_id(now_ms, entropy()),
+                tenant=DEFAULT_TENANT,
+                definition=Definition(name=f"{name}-{number}", execution=execution, schedule=schedule),
+                position=first_position(schedule, {}, now_ms=now_ms),
+            )
+            for number, schedule in enumerate(schedules[start : start + _PAGE], start)
+        ]
+        await store.create_jobs(page)
+        jobs += page
+    return jobs
+
+
+async def write_likenesses(
+    dsn: str, store: Store, execution: Execution, schedule: At | Every, count: int, *, name: str, step_ms: int
+) -> None:
+    """Very many jobs that differ in their ids, names and times only: the first by the store, each other `step_ms` after the one before it.
+
+    The rows are those of the first, so they are what the store writes, but for the statement.
+    """
+    (first,) = await write_jobs(store, execution, [schedule], name=name)
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(_MAKE_ROOM)
+        await connection.copy_to_table("likenesses", source=_likenesses(await store.now_ms(), count - 1))
+        for statement in (_WRITE_JOBS, _WRITE_PLANS):
+            await connection.execute(statement, first.id, step_ms, timeout=3_600)
+    finally:
+        await connection.close()
+
+
+async def _likenesses(now_ms: int, count: int) -> AsyncIterator[bytes]:
+    """Lines of COPY: numbers from 1 on, ids, and their shards."""
+    for start in range(0, count, _CHUNK):
+        lines = []
+        noise = os.urandom(10 * _CHUNK)
+        for number in range(start, min(start + _CHUNK, count)):
+            tail = noise[(number - start) * 10 : (number - start) * 10 + 10]
+            job_id: JobId = new_job_id(now_ms - (count - number) // _PER_MS, tail)
+            lines.append(b"%d\t%b\t%d\n" % (number + 1, job_id.hex().encode(), shard_of(job_id)))
+        yield b"".join(lines)

@@ -1,0 +1,89 @@
+"""Lags: how long after its time something arrived, by the clock of where it arrived."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+STARTS = "starts"
+"""Where the tasks of `bench.timing.app` note when they start, in the folder that is their home."""
+_NOTE = struct.Struct("dd")
+_POLL_S = 0.1
+
+
+class Lag(NamedTuple):
+    scheduled_ms: int
+    lag_ms: float
+
+
+class Hits:
+    """A target in a process of its own, and what arrived there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._notes = folder / "hits"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bench.timing.target", str(self._notes)], stdout=subprocess.PIPE
+        )
+        assert self._process.stdout is not None
+        self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}/"
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def count(self) -> int:
+        return self._notes.stat().st_size // _NOTE.size
+
+    def lags(self) -> list[Lag]:
+        return [Lag(int(at_ms), hit_s * 1000 - at_ms) for hit_s, at_ms in _NOTE.iter_unpack(self._notes.read_bytes())]
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@contextmanager
+def hits(folder: Path) -> Iterator[Hits]:
+    target = Hits(folder)
+    try:
+        yield target
+    finally:
+        target.close()
+
+
+def starts_s(folder: Path) -> list[float]:
+    """When tasks started, in seconds since 1970."""
+    file = folder / STARTS
+    return [start[0] for start in struct.iter_unpack("d", file.read_bytes())] if file.exists() else []
+
+
+def starts_count(folder: Path) -> int:
+    file = folder / STARTS
+    return file.stat().st_size // 8 if file.exists() else 0
+
+
+async def wait_until(done: Callable[[], bool], *, timeout_s: float) -> bool:
+    """Whether it came to that in time."""
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(_POLL_S)
+    return True
+
+
+async def sleep_until_ms(at_ms: float) -> None:
+    await asyncio.sleep(max(at_ms / 1000 - time.time(), 0))
+
+
+def quantile(samples: Sequence[float], share: float) -> float:
+    """The least that is not below such a share of all."""
+    ordered = sorted(samples)
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
