@@ -12,7 +12,7 @@ from bench import dispatch, drains, peers, transactions
 from bench.databases import close_shared
 from bench.picture import draw
 from bench.report import Result, show, write
-from bench.timing import fire
+from bench.timing import bursts, fire
 
 
 class Scenario(Protocol):
@@ -32,6 +32,9 @@ SCENARIOS: dict[str, Scenario] = {
     "dispatch_quiet_pg": dispatch.quiet_pg,
     "dispatch_commit_pg": transactions.commit_pg,
     "fire_http_pg": fire.http_pg,
+    "burst_10k_task": bursts.task_10k,
+    "burst_10k_http": bursts.http_10k,
+    "burst_100k": bursts.task_100k,
 }
 
 

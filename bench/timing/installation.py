@@ -41,9 +41,11 @@ class Installation(NamedTuple):
 
 
 @asynccontextmanager
-async def an_installation(server: PostgresServer, name: str) -> AsyncIterator[Installation]:
-    """A fresh database, migrated; it is dropped afterwards."""
-    server.create_database(name)
+async def an_installation(
+    server: PostgresServer, name: str, *, like: str | None = None, kept: bool = False
+) -> AsyncIterator[Installation]:
+    """A fresh database, migrated, or a copy of one that was kept; unless it is kept too, it is dropped afterwards."""
+    server.create_database(name, like)
     installation = Installation(server.dsn(name), PostgresStore(server.dsn(name)))
     try:
         await installation.store.open()
@@ -52,7 +54,8 @@ async def an_installation(server: PostgresServer, name: str) -> AsyncIterator[In
         yield installation
     finally:
         await installation.store.close()
-        server.drop_database(name)
+        if not kept:
+            server.drop_database(name)
 
 
 @contextmanager

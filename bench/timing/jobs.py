@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Sequence
+from uuid import UUID
 
 import asyncpg
 
@@ -83,7 +84,7 @@ async def write_likenesses(
         await connection.execute(_MAKE_ROOM)
         await connection.copy_to_table("likenesses", source=_likenesses(await store.now_ms(), count - 1))
         for statement in (_WRITE_JOBS, _WRITE_PLANS):
-            await connection.execute(statement, first.id, step_ms, timeout=3_600)
+            await connection.execute(statement, UUID(bytes=first.id), step_ms, timeout=3_600)
     finally:
         await connection.close()
 
