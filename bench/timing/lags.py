@@ -41,6 +41,9 @@ class Hits:
     def count(self) -> int:
         return self._notes.stat().st_size // _NOTE.size
 
+    def arrived_s(self) -> list[float]:
+        return [note[0] for note in _NOTE.iter_unpack(self._notes.read_bytes())]
+
     def lags(self) -> list[Lag]:
         return [Lag(int(at_ms), hit_s * 1000 - at_ms) for hit_s, at_ms in _NOTE.iter_unpack(self._notes.read_bytes())]
 
@@ -69,13 +72,13 @@ def starts_count(folder: Path) -> int:
     return file.stat().st_size // 8 if file.exists() else 0
 
 
-async def wait_until(done: Callable[[], bool], *, timeout_s: float) -> bool:
+async def wait_until(done: Callable[[], bool], *, timeout_s: float, poll_s: float = _POLL_S) -> bool:
     """Whether it came to that in time."""
     deadline = time.monotonic() + timeout_s
     while not done():
         if time.monotonic() > deadline:
             return False
-        await asyncio.sleep(_POLL_S)
+        await asyncio.sleep(poll_s)
     return True
 
 
