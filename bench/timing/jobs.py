@@ -18,8 +18,8 @@ from dueline.store.protocol import Store
 from dueline.store.shapes import NewJob
 
 _PAGE = 1_000
-_PER_MS = 10
-"""Ids that are made in one millisecond, as if the jobs had been created one after the other."""
+_PER_MS = 1_000
+"""Ids that are made in one millisecond: they are in the order of the jobs, about, as if these had been created one after the other."""
 _CHUNK = 20_000
 
 _MAKE_ROOM = "CREATE TEMP TABLE likenesses (number bigint, id uuid, shard smallint)"
@@ -96,6 +96,6 @@ async def _likenesses(now_ms: int, count: int) -> AsyncIterator[bytes]:
         noise = os.urandom(10 * _CHUNK)
         for number in range(start, min(start + _CHUNK, count)):
             tail = noise[(number - start) * 10 : (number - start) * 10 + 10]
-            job_id: JobId = new_job_id(now_ms - (count - number) // _PER_MS, tail)
+            job_id: JobId = new_job_id(now_ms + number // _PER_MS, tail)
             lines.append(b"%d\t%b\t%d\n" % (number + 1, job_id.hex().encode(), shard_of(job_id)))
         yield b"".join(lines)
