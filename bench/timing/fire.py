@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.report import Result
-from bench.timing.costs import cpu_s, server_pids
+from bench.timing.costs import used_by, used_by_server
 from bench.timing.installation import a_server, an_installation, running
 from bench.timing.jobs import write_jobs
 from bench.timing.lags import Hits, Lag, hits, quantile, sleep_until_ms
@@ -50,14 +50,13 @@ async def _fire(folder: Path, server: PostgresServer, name: str, kind: str, rate
             await installation.settle()
             pids = [start("scheduler").pid, start("worker").pid]
             await sleep_until_ms(first_ms)
-            serving, others = server_pids(server)
-            began = [cpu_s(some) for some in (pids, serving, others, [target.pid])]
+            began = (used_by(pids), *used_by_server(server), used_by([target.pid]))
             await sleep_until_ms(first_ms + seconds * 1000)
-            ended = [cpu_s(some) for some in (pids, serving, others, [target.pid])]
+            ended = (used_by(pids), *used_by_server(server), used_by([target.pid]))
             await sleep_until_ms(first_ms + (seconds + _LATE_S) * 1000)
             result = _judged(name, target, rate, first_ms, seconds)
     used = zip(("processes", "server, for them", "server, itself", "target"), ended, began, strict=True)
-    result.notes.update({f"cores: {who}": (after - before) / seconds for who, after, before in used})
+    result.notes.update({f"cores: {who}": after.since(before) / seconds for who, after, before in used})
     return result
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.report import Result
-from bench.timing.costs import cpu_s, server_pids
+from bench.timing.costs import used_by, used_by_server
 from bench.timing.installation import a_server, an_installation, running
 from bench.timing.jobs import write_jobs, write_likenesses
 from bench.timing.lags import Hits, hits, quantile, sleep_until_ms, wait_until
@@ -116,11 +116,10 @@ async def _waiting_on_postgres(folder: Path, server: PostgresServer, jobs: int, 
         with running(folder, installation.dsn) as start:
             pid = start("serve", "--port", "0").pid
             await asyncio.sleep(_SETTLE_S)
-            serving, others = server_pids(server)
-            began = [cpu_s(some) for some in ([pid], serving, others)]
+            began = (used_by([pid]), *used_by_server(server))
             await asyncio.sleep(seconds)
-            ended = [cpu_s(some) for some in ([pid], serving, others)]
-    ours, theirs, itself = ((after - before) / seconds * 100 for after, before in zip(ended, began, strict=True))
+            ended = (used_by([pid]), *used_by_server(server))
+    ours, theirs, itself = (after.since(before) / seconds * 100 for after, before in zip(ended, began, strict=True))
     return _cpu_result("idle_cpu", ours, jobs, theirs=theirs, itself=itself)
 
 
@@ -139,9 +138,9 @@ async def _waiting_on_sqlite(folder: Path, seconds: int) -> Result:
     with running(folder, db) as start:
         pid = start("serve", "--port", "0").pid
         await asyncio.sleep(_SETTLE_S)
-        began_s = cpu_s([pid])
+        began = used_by([pid])
         await asyncio.sleep(seconds)
-        ours = (cpu_s([pid]) - began_s) / seconds * 100
+        ours = used_by([pid]).since(began) / seconds * 100
     return _cpu_result("idle_cpu_sqlite", ours, jobs)
 
 
