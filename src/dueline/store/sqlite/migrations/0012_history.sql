@@ -1,0 +1,1 @@
+-- Nobody takes the index of a job's finished runs for another question here.
