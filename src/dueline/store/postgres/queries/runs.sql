@@ -43,8 +43,8 @@ WHERE r.id = p.id
 RETURNING r.queue;
 
 -- name: next_waiting
--- When the next waiting run is due.
-SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying');
+-- When the next waiting run is due: the first entry of their index. A minimum may have been planned while there were none, and read all.
+SELECT due_ms FROM dueline.runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1;
 
 -- name: claim
 -- move: claim
@@ -293,8 +293,9 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id, finished_ms;
 
 -- name: sweep_places
--- A place is worth what its run is: one whose run is not live is nobody's.
-DELETE FROM dueline.places AS p WHERE NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.run_id);
+-- A place is worth what its run is: one whose run is not live is nobody's. Asked of each by its id: as a join it may have been planned while
+-- there were none, and compare each with each.
+DELETE FROM dueline.places AS p WHERE (SELECT true FROM dueline.runs AS r WHERE r.id = p.run_id) IS NOT TRUE;
 
 -- name: free_held
 -- move: free
