@@ -13,7 +13,7 @@ from bench.measured import OURS
 from bench.report import Result, summed_up
 from bench.timing.installation import APP, Installation, a_server, an_installation, running
 from bench.timing.jobs import write_jobs, write_likenesses
-from bench.timing.lags import hits, quantile, sleep_until_ms, starts_count, starts_s, wait_until
+from bench.timing.lags import check_ahead, hits, quantile, sleep_until_ms, starts_count, starts_s, wait_until
 from dueline.domain.job import Execution, HttpTarget, TaskTarget
 from dueline.domain.schedule import At
 from tests.support.postgres import PostgresServer
@@ -27,7 +27,7 @@ _MANY = 10_000
 _VERY_MANY = 100_000
 _OTHERS = 1_000_000
 _ROUNDS = 2
-_WRITTEN_PER_S = 8_000
+_WRITTEN_PER_S = 4_000
 _KNOWN_S = 20.0
 """How long before their time the jobs are there, and the processes too: as in any system that runs."""
 _FAR_MS = 30 * 86_400_000
@@ -117,6 +117,7 @@ async def _due_at_once(installation: Installation, execution: Execution, count: 
     at_ms = await installation.store.now_ms() + int((count / _WRITTEN_PER_S + _KNOWN_S) * 1000)
     await write_jobs(installation.store, execution, [At(at_ms=at_ms)] * count, name="burst")
     await installation.settle()
+    check_ahead(at_ms)
     await sleep_until_ms(at_ms - 100)
     return at_ms
 

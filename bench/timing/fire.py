@@ -9,7 +9,7 @@ from bench.report import Result
 from bench.timing.costs import used_by, used_by_server
 from bench.timing.installation import a_server, an_installation, running
 from bench.timing.jobs import write_jobs
-from bench.timing.lags import Hits, Lag, hits, quantile, sleep_until_ms
+from bench.timing.lags import Hits, Lag, check_ahead, hits, quantile, sleep_until_ms
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import Cron, Every, Schedule
 from tests.support.postgres import PostgresServer
@@ -17,7 +17,7 @@ from tests.support.postgres import PostgresServer
 RATE = 10_000
 """Occurrences a second."""
 _PERIOD_S = 10
-_WRITTEN_PER_S = 8_000
+_WRITTEN_PER_S = 4_000
 """Jobs a second that are written at least: so much later everything begins."""
 _START_S = 6.0
 _LATE_S = 5.0
@@ -49,6 +49,7 @@ async def _fire(folder: Path, server: PostgresServer, name: str, kind: str, rate
             await write_jobs(installation.store, execution, schedules, name="job")
             await installation.settle()
             pids = [start("scheduler").pid, start("worker").pid]
+            check_ahead(first_ms)
             await sleep_until_ms(first_ms)
             began = (used_by(pids), *used_by_server(server), used_by([target.pid]))
             await sleep_until_ms(first_ms + seconds * 1000)

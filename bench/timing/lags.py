@@ -86,6 +86,14 @@ async def sleep_until_ms(at_ms: float) -> None:
     await asyncio.sleep(max(at_ms / 1000 - time.time(), 0))
 
 
+def check_ahead(at_ms: float) -> None:
+    """What is prepared for a time must be ready before it: otherwise the figure tells of the preparation."""
+    if time.time() * 1000 > at_ms:
+        raise RuntimeError(
+            "the time had come before everything was prepared: the machine is too busy for this measurement"
+        )
+
+
 def quantile(samples: Sequence[float], share: float) -> float:
     """The least that is not below such a share of all."""
     ordered = sorted(samples)

@@ -13,7 +13,7 @@ from bench.report import Result
 from bench.timing.fire import every_so_often
 from bench.timing.installation import Installation, a_server, an_installation, running
 from bench.timing.jobs import write_jobs, write_likenesses
-from bench.timing.lags import hits, quantile, sleep_until_ms
+from bench.timing.lags import check_ahead, hits, quantile, sleep_until_ms
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import Every
@@ -31,6 +31,8 @@ _RARE = 100
 _BODY = {"customer": "c-123", "cents": 500}
 _WARM_UP_S = 10
 _LATE_S = 5
+_PREPARE_MS = 30_000
+"""For writing those that are busy, and for a vacuum of all."""
 _MB = 1_000_000
 _QUESTIONS: dict[str, dict[str, str]] = {
     "all": {},
@@ -115,10 +117,11 @@ async def _fire(folder: Path, installation: Installation, seconds: int) -> _Fire
     with hits(folder) as target, running(folder, installation.dsn) as start:
         execution = Execution(target=HttpTarget(url=target.url, body=_BODY))
         now_ms = await installation.store.now_ms()
-        first_ms = now_ms // 1000 * 1000 + 8_000
+        first_ms = now_ms // 1000 * 1000 + _PREPARE_MS
         await write_jobs(installation.store, execution, every_so_often(_BUSY, first_ms), name="busy")
         await installation.settle()
         worker = start("worker")
+        check_ahead(first_ms)
         await sleep_until_ms(first_ms)
         began_s = time.time()
         scheduler = start("scheduler")
