@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from bench.report import Result
 from bench.timing.costs import used_by, used_by_server
 from bench.timing.installation import a_server, an_installation, running
 from bench.timing.jobs import write_jobs
-from bench.timing.lags import Hits, Lag, check_ahead, hits, quantile, sleep_until_ms
+from bench.timing.lags import Hits, Lag, check_ahead, hits, patiently, quantile, sleep_until_ms
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import Cron, Every, Schedule
 from tests.support.postgres import PostgresServer
@@ -28,23 +29,24 @@ _GROWTH_MS = 250.0
 
 async def http_pg(*, quick: bool) -> list[Result]:
     """Jobs of every ten seconds that take turns, and then jobs of every second."""
-    seconds = 5 if quick else 60
+    seconds, period_s = (5, 3) if quick else (60, _PERIOD_S)
     with a_server() as (folder, server):
         return [
-            await _fire(folder, server, "fire_http_pg", "every", RATE, seconds),
-            await _fire(folder, server, "fire_http_cron_pg", "cron", RATE, seconds),
+            await patiently(folder, partial(_fire, server, "fire_http_pg", period_s, RATE, seconds)),
+            await patiently(folder, partial(_fire, server, "fire_http_cron_pg", None, RATE, seconds)),
         ]
 
 
-async def _fire(folder: Path, server: PostgresServer, name: str, kind: str, rate: int, seconds: int) -> Result:
-    folder = folder / name
-    folder.mkdir()
+async def _fire(
+    server: PostgresServer, name: str, period_s: int | None, rate: int, seconds: int, folder: Path, patience: float
+) -> Result:
+    """Without a period they are jobs of every second, by cron."""
     async with an_installation(server, name) as installation:
         with hits(folder) as target, running(folder, installation.dsn) as start:
-            count = rate * _PERIOD_S if kind == "every" else rate
+            count = rate * (period_s or 1)
             now_ms = await installation.store.now_ms()
-            first_ms = now_ms // 1000 * 1000 + int((count / _WRITTEN_PER_S + _START_S) * 1000)
-            schedules = every_so_often(count, first_ms) if kind == "every" else every_second(count, first_ms)
+            first_ms = now_ms // 1000 * 1000 + int((count / _WRITTEN_PER_S + _START_S) * patience * 1000)
+            schedules = every_so_often(count, first_ms, period_s) if period_s else every_second(count, first_ms)
             execution = Execution(target=HttpTarget(url=target.url, body={"customer": "c-123", "cents": 500}))
             await write_jobs(installation.store, execution, schedules, name="job")
             await installation.settle()
@@ -61,9 +63,9 @@ async def _fire(folder: Path, server: PostgresServer, name: str, kind: str, rate
     return result
 
 
-def every_so_often(count: int, first_ms: int) -> Sequence[Schedule]:
-    """Every ten seconds, each a bit after the one before it, so that in every millisecond as many are due as in any other."""
-    period_ms = _PERIOD_S * 1000
+def every_so_often(count: int, first_ms: int, period_s: int = _PERIOD_S) -> Sequence[Schedule]:
+    """Every so many seconds, each a bit after the one before it, so that in every millisecond as many are due as in any other."""
+    period_ms = period_s * 1000
     return [Every(period_ms=period_ms, anchor_ms=first_ms + number * period_ms // count) for number in range(count)]
 
 

@@ -7,15 +7,18 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import mkdtemp
+from typing import NamedTuple, TypeVar
 
 STARTS = "starts"
 """Where the tasks of `bench.timing.app` note when they start, in the folder that is their home."""
 _NOTE = struct.Struct("dd")
 _POLL_S = 0.1
+_PATIENCE = (1.0, 2.0, 4.0)
+T = TypeVar("T")
 
 
 class Lag(NamedTuple):
@@ -86,12 +89,23 @@ async def sleep_until_ms(at_ms: float) -> None:
     await asyncio.sleep(max(at_ms / 1000 - time.time(), 0))
 
 
+class TooBusy(RuntimeError):
+    """The time had come before everything was prepared for it, so the figure would tell of the preparation."""
+
+
 def check_ahead(at_ms: float) -> None:
-    """What is prepared for a time must be ready before it: otherwise the figure tells of the preparation."""
     if time.time() * 1000 > at_ms:
-        raise RuntimeError(
-            "the time had come before everything was prepared: the machine is too busy for this measurement"
-        )
+        raise TooBusy("the machine is too busy for this measurement")
+
+
+async def patiently(folder: Path, measure: Callable[[Path, float], Awaitable[T]]) -> T:
+    """Measure in a folder of its own, with so many times the usual time to prepare: again with more where that was not enough."""
+    for patience in _PATIENCE:
+        try:
+            return await measure(Path(mkdtemp(dir=folder)), patience)
+        except TooBusy as error:
+            print(f"  {error}; once more with more time", file=sys.stderr)
+    return await measure(Path(mkdtemp(dir=folder)), 2 * _PATIENCE[-1])
 
 
 def quantile(samples: Sequence[float], share: float) -> float:
