@@ -12,7 +12,7 @@ from bench import dispatch, drains, peers, transactions
 from bench.databases import close_shared
 from bench.picture import draw
 from bench.report import Result, show, write
-from bench.timing import bursts, drains, fire, idle, many
+from bench.timing import burdens, bursts, fire, idle, many
 
 
 class Scenario(Protocol):
@@ -35,8 +35,8 @@ SCENARIOS: dict[str, Scenario] = {
     "burst_10k_task": bursts.task_10k,
     "burst_10k_http": bursts.http_10k,
     "burst_100k": bursts.task_100k,
-    "backlog_1m": drains.backlog_1m,
-    "held_snapshot": drains.held_snapshot,
+    "backlog_1m": burdens.backlog_1m,
+    "held_snapshot": burdens.held_snapshot,
     "latency_idle": idle.latency,
     "idle_cpu": idle.cpu,
     "schedules_10m": many.schedules_10m,
