@@ -8,6 +8,7 @@ answers until the node has ended: that it is not ready is what it has to tell wh
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import Callable
@@ -111,6 +112,7 @@ class Process:
             server: ApiServer | None = await self._start_api(store, stop, tasks)
         else:
             server = await start_health(self._vitals(store, stop), self._settings)
+        _spare_what_stays()
         self._started(server.url if server else None)
         asked = asyncio.create_task(stop.asked.wait())
         done, _ = await asyncio.wait([asked, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -250,6 +252,13 @@ def target_policy(settings: Settings, role: Role | None) -> AddressPolicy:
     if settings.private_targets == "auto":
         private = role is Role.ALL and is_embedded(settings.db) and is_loopback(settings.host)
     return AddressPolicy(private=private, allow=settings.target_allow, deny=settings.target_deny)
+
+
+def _spare_what_stays() -> None:
+    """All that a process is made of is there when it has started. Whatever comes in bulk later makes the collector of cycles look through
+    everything, which took a third of the time of a call for 10,000 runs; so it need not look at that again."""
+    gc.collect()
+    gc.freeze()
 
 
 async def _open(store: Store, stop: Stop, *, wait: bool) -> bool:
