@@ -185,6 +185,11 @@ class Lineup:
         }
 
     @property
+    def positions(self) -> Mapping[Contender, list[int]]:
+        """Where the runs of each flow are among those given."""
+        return self._positions
+
+    @property
     def wanted(self) -> dict[Flow, int]:
         return {flow: len(self._positions[one]) for one, flow in self.flows.items()}
 

@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from operator import le
 
 import asyncpg
 
@@ -62,10 +63,12 @@ class ReservedRanks:
 
     async def of_new(self, runs: Sequence[NewRun]) -> list[int | None]:
         """The ranks of runs to write. Those that are due soon stand in that order; the others are to wait, and have none."""
-        order = sorted(range(len(runs)), key=lambda position: runs[position].due_ms)
-        ordered = [runs[position] for position in order]
+        due_ms = [run.due_ms for run in runs]
+        if all(map(le, due_ms, due_ms[1:])):
+            return await self._of(contenders(runs), due_ms)
+        order = sorted(range(len(runs)), key=due_ms.__getitem__)
         ranks: list[int | None] = [None] * len(runs)
-        found = await self._of(contenders(ordered), [run.due_ms for run in ordered])
+        found = await self._of(contenders(runs[position] for position in order), sorted(due_ms))
         for position, rank in zip(order, found, strict=True):
             ranks[position] = rank
         return ranks
@@ -100,13 +103,17 @@ class ReservedRanks:
     async def _rank(self, group: _Group, connection: Connection) -> list[int | None]:
         self._close(group)
         ranks: list[int | None] = [None] * len(group.ready)
-        taken = await _take(connection, group)
-        if taken:
-            near_ms = taken[0]["reserved_ms"] + limits.AHEAD_MS
-            near = [position for position, due_ms in enumerate(group.due_ms) if due_ms <= near_ms]
-            lineup = Lineup(group.ready[position] for position in near)
-            for position, rank in zip(near, lineup.ranks(_stretches(lineup.wanted, taken)), strict=True):
-                ranks[position] = rank
+        lineup = Lineup(group.ready)
+        taken = await _take(connection, lineup, group.due_ms)
+        if not taken:
+            return ranks
+        near_ms = taken[0]["reserved_ms"] + limits.AHEAD_MS
+        if max(group.due_ms) <= near_ms:
+            return [*lineup.ranks(_stretches(lineup.wanted, taken))]
+        near = [position for position, due_ms in enumerate(group.due_ms) if due_ms <= near_ms]
+        lineup = Lineup(group.ready[position] for position in near)
+        for position, rank in zip(near, lineup.ranks(_stretches(lineup.wanted, taken)), strict=True):
+            ranks[position] = rank
         return ranks
 
     def _close(self, group: _Group) -> None:
@@ -127,17 +134,18 @@ class FlowPart(Part):
         return len(await self._database.fetch(_SQL["forget"], queues, lanes, clocks, limit))
 
 
-async def _take(connection: Connection, group: _Group) -> list[asyncpg.Record]:
-    """How far the flows of those runs went that are due soon: none where none is."""
-    flows = Lineup(group.ready).flows
-    numbers = {one: number for number, one in enumerate(flows, start=1)}
-    waiting = Counter(zip(group.ready, group.due_ms, strict=True))
+async def _take(connection: Connection, lineup: Lineup, due_ms: Sequence[int]) -> list[asyncpg.Record]:
+    """How far the flows of those runs went that are due soon: none where none is. Each run has its due time."""
+    flows = lineup.flows.values()
+    waiting = [
+        (number, at_ms, runs)
+        for number, one in enumerate(lineup.flows, start=1)
+        for at_ms, runs in Counter(map(due_ms.__getitem__, lineup.positions[one])).items()
+    ]
     args = (
-        *_columns(flows.values()),
-        [flow.factor for flow in flows.values()],
-        [numbers[one] for one, _ in waiting],
-        [due_ms for _, due_ms in waiting],
-        list(waiting.values()),
+        *_columns(flows),
+        [flow.factor for flow in flows],
+        *([row[column] for row in waiting] for column in range(3)),
         _WORTH,
         _UNWRITTEN_MS,
         KEYS_TOLD_APART,
