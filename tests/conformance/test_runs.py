@@ -67,6 +67,46 @@ async def test_a_finished_run_is_never_run_again(store: Store) -> None:
     assert (await the_run(store, run.id)).state is RunState.SUCCEEDED
 
 
+async def test_of_a_batch_only_what_is_live_or_finished_is_left_out(store: Store) -> None:
+    finished, live = a_run(), a_run()
+    (claimed,) = await run_and_claim(store, finished)
+    await store.finish([a_finish(claimed)])
+    await enqueue(store, live)
+    before, between, after = a_run(due_ms=START_MS - 1), a_run(), a_run(due_ms=START_MS + 1)
+    assert await store.enqueue([before, finished, between, after]) == {before.id, between.id, after.id}
+    assert await store.enqueue([before, finished, live]) == set()
+    twice = a_run()
+    assert await store.enqueue([twice, live, twice]) == {twice.id}
+
+
+async def test_runs_of_a_batch_keep_what_they_share_and_what_they_do_not(store: Store) -> None:
+    job = await create(store)
+    alike = [a_run(queue="slow", priority=1, tags=("a", "ü")) for _ in range(3)]
+    tags: list[tuple[str, ...]] = [("a",), (), ("b", "c")]
+    unlike = [
+        a_run(
+            job if number == 1 else None,
+            due_ms=START_MS + number,
+            queue=f"q{number}",
+            priority=number,
+            tags=tags[number],
+        )
+        for number in range(3)
+    ]
+    for runs in (alike, unlike):
+        await enqueue(store, *runs)
+        for run in runs:
+            found = await the_run(store, run.id)
+            assert (found.job_id, found.version, found.tenant, found.kind) == (
+                run.job_id,
+                run.version,
+                run.tenant,
+                run.kind,
+            )
+            assert (found.queue, found.priority, found.tags) == (run.queue, run.priority, run.tags)
+            assert (found.scheduled_ms, found.due_ms, found.parent_id) == (run.scheduled_ms, run.due_ms, None)
+
+
 async def test_a_run_due_beyond_the_look_ahead_waits(store: Store) -> None:
     edge, beyond = await enqueue(
         store, a_run(due_ms=START_MS + limits.AHEAD_MS), a_run(due_ms=START_MS + limits.AHEAD_MS + 1)

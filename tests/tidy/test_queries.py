@@ -43,6 +43,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "history.forget_other",
             # SQLite has one process.
             "history.sweeping",
+            # SQLite looks for each at next to no cost.
+            "runs.enqueue_all",
             # SQLite asks `look`, and decides in between: nobody has to wait for another answer there.
             "flows.take",
         }

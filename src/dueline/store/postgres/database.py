@@ -104,6 +104,11 @@ class Database:
         async with unavailable_when_broken(), self._acquire() as connection:
             return await connection.fetch(sql, *args)
 
+    async def execute(self, sql: str, *args: Any) -> str:
+        """Answers what the statement did, as `INSERT 0 3`."""
+        async with unavailable_when_broken(), self._acquire() as connection:
+            return await connection.execute(sql, *args)
+
     async def fetchval(self, sql: str, *args: Any) -> Any:
         async with unavailable_when_broken(), self._acquire() as connection:
             return await connection.fetchval(sql, *args)

@@ -38,29 +38,32 @@ in_order = attrgetter("run_id")
 """The key to sort a batch by whose statement locks runs as it comes to them: those that lock them first take them in this order."""
 
 
-def run_columns(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> list[list[Any]]:
-    """New runs as the arrays that `fire` and `enqueue` unnest; those without a rank wait."""
+def run_columns(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> list[Any]:
+    """New runs as `fire` and `enqueue` unnest them: the first and the last id, and then arrays. Those without a rank wait."""
+    ids = [run.id for run in runs]
     return [
-        [run.id for run in runs],
-        [run.job_id for run in runs],
-        [run.version for run in runs],
-        [run.tenant for run in runs],
-        [run.kind for run in runs],
-        [run.queue for run in runs],
-        [run.priority for run in runs],
-        list(ranks),
-        [run.region for run in runs],
-        [run.exclusive for run in runs],
-        [run.timeout_ms for run in runs],
-        [run.scheduled_ms for run in runs],
-        [run.due_ms for run in runs],
-        [join_tags(run.tags) for run in runs],
-        [run.token for run in runs],
-        _sparse([run.overlap for run in runs]),
-        _sparse([run.lane or None for run in runs]),
-        _sparse([run.expires_ms for run in runs]),
-        _sparse([run.fairness_key or None for run in runs]),
-        _sparse([run.missed or None for run in runs]),
+        min(ids, default=None),
+        max(ids, default=None),
+        ids,
+        sparse_column([run.job_id for run in runs]),
+        sparse_column([run.version for run in runs]),
+        _common([run.tenant for run in runs]),
+        _common([run.kind for run in runs]),
+        _common([run.queue for run in runs]),
+        _common([run.priority for run in runs]),
+        ranks,
+        _common([run.region for run in runs]),
+        _common([run.exclusive for run in runs]),
+        _common([run.timeout_ms for run in runs]),
+        _common([run.scheduled_ms for run in runs]),
+        _common([run.due_ms for run in runs]),
+        [join_tags(tags) for tags in _common([run.tags for run in runs])],
+        _common([run.token for run in runs]),
+        _common([run.lane for run in runs]),
+        sparse_column([run.overlap for run in runs]),
+        sparse_column([run.expires_ms for run in runs]),
+        sparse_column([run.fairness_key or None for run in runs]),
+        sparse_column([run.missed or None for run in runs]),
     ]
 
 
@@ -69,8 +72,8 @@ def position_columns(positions: Sequence[Position]) -> list[list[Any]]:
     return [
         [position.next_ms for position in positions],
         [position.due_ms for position in positions],
-        _sparse([position.awaiting for position in positions]),
-        _sparse([position.runs_left for position in positions]),
+        sparse_column([position.awaiting for position in positions]),
+        sparse_column([position.runs_left for position in positions]),
     ]
 
 
@@ -86,9 +89,14 @@ def told_columns(told: Sequence[tuple[JobId, int, Unfired]]) -> list[list[Any]]:
     ]
 
 
-def _sparse(values: list[Any]) -> list[Any]:
+def sparse_column(values: list[Any]) -> list[Any]:
     """A column that is null as a rule. `unnest` fills a shorter array up with nulls, and an empty one costs nothing."""
     return [] if values.count(None) == len(values) else values
+
+
+def _common(values: list[Any]) -> list[Any]:
+    """A column that is never null, and of which as a rule all runs have the same: an array of one element says so."""
+    return values[:1] if values and values.count(values[0]) == len(values) else values
 
 
 def queries(noun: str) -> dict[str, str]:

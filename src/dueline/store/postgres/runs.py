@@ -15,7 +15,7 @@ from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind
 from dueline.store.postgres.following import follow, lock_awaiting
 from dueline.store.postgres.gates import leave_gates
-from dueline.store.postgres.part import Part, in_order, queries, run_columns
+from dueline.store.postgres.part import Part, in_order, queries, run_columns, sparse_column
 from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt
 from dueline.store.shapes import (
@@ -38,15 +38,31 @@ _KINDS = {kind.value: kind for kind in RunKind}
 
 
 def enqueue_arguments(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> list[Any]:
-    return [limits.AHEAD_MS, *run_columns(runs, ranks), [run.parent_id for run in runs], [run.spec for run in runs]]
+    return [
+        limits.AHEAD_MS,
+        *run_columns(runs, ranks),
+        sparse_column([run.parent_id for run in runs]),
+        sparse_column([run.spec for run in runs]),
+    ]
 
 
 class RunPart(Part):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        ranks = await self._ranks.of_new(runs)
-        rows = await self._database.fetch(_SQL["enqueue"], *enqueue_arguments(runs, ranks))
+        args = enqueue_arguments(runs, await self._ranks.of_new(runs))
+        if await self._enqueue_all(len(runs), args):
+            new = {run.id for run in runs}
+        else:
+            new = {RunId(row[0]) for row in await self._database.fetch(_SQL["enqueue"], *args)}
         self._notices.announce("waiting", *{f"ready/{run.queue}" for run in runs})
-        return {RunId(row[0]) for row in rows}
+        return new
+
+    async def _enqueue_all(self, count: int, args: Sequence[Any]) -> bool:
+        """As a rule all are new, and to look for each takes a fifth of what PostgreSQL needs to write it."""
+        try:
+            status = await self._database.execute(_SQL["enqueue_all"], *args)
+        except asyncpg.UniqueViolationError:
+            return False
+        return status == f"INSERT 0 {count}"
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         async with self._database.transaction() as connection:

@@ -79,29 +79,37 @@ WITH owned AS MATERIALIZED (
         created_ms, token, attempt, lost, tags, attempts, overlap, lane, expires_ms, fairness_key, missed
     )
     SELECT
-        r.id, r.job_id, r.version, r.tenant, r.kind,
-        CASE WHEN r.rank IS NULL OR r.due_ms > (SELECT dueline.now_ms()) + $11 THEN 'scheduled' ELSE 'ready' END,
-        r.queue, r.priority, coalesce(r.rank, 0), r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms,
-        (SELECT dueline.now_ms()), r.token, 0, 0, string_to_array(r.tags, E'\x1f'), '', r.overlap,
-        coalesce(r.lane, ''), r.expires_ms, r.fairness_key, r.missed
+        r.id, r.job_id, r.version, coalesce(r.tenant, ($17::text[])[1]), coalesce(r.kind, ($18::text[])[1]),
+        CASE
+            WHEN r.rank IS NULL OR coalesce(r.due_ms, ($26::bigint[])[1]) > (SELECT dueline.now_ms()) + $11 THEN 'scheduled' ELSE 'ready'
+        END,
+        coalesce(r.queue, ($19::text[])[1]), coalesce(r.priority, ($20::smallint[])[1]), coalesce(r.rank, 0),
+        coalesce(r.region, ($22::text[])[1]), coalesce(r.exclusive, ($23::boolean[])[1]), coalesce(r.timeout_ms, ($24::integer[])[1]),
+        coalesce(r.scheduled_ms, ($25::bigint[])[1]), coalesce(r.due_ms, ($26::bigint[])[1]), (SELECT dueline.now_ms()),
+        coalesce(r.token, ($28::bigint[])[1]), 0, 0, string_to_array(coalesce(r.tags, ($27::text[])[1]), E'\x1f'), '', r.overlap,
+        coalesce(r.lane, ($29::text[])[1]), r.expires_ms, r.fairness_key, r.missed
     FROM unnest(
-        $12::uuid[], $13::uuid[], $14::integer[], $15::text[], $16::text[], $17::text[], $18::smallint[], $19::bigint[], $20::text[],
-        $21::boolean[], $22::integer[], $23::bigint[], $24::bigint[], $25::text[], $26::bigint[], $27::text[], $28::text[],
-        $29::bigint[], $30::text[], $31::boolean[]
+        $14::uuid[], $15::uuid[], $16::integer[], $17::text[], $18::text[], $19::text[], $20::smallint[], $21::bigint[], $22::text[],
+        $23::boolean[], $24::integer[], $25::bigint[], $26::bigint[], $27::text[], $28::bigint[], $29::text[], $30::text[],
+        $31::bigint[], $32::text[], $33::boolean[]
     ) AS r (
         id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token,
-        overlap, lane, expires_ms, fairness_key, missed
+        lane, overlap, expires_ms, fairness_key, missed
     )
-    -- Both are asked of each: as joins they may have been planned while there was no history, and read all of it.
+    -- Both are asked of each: as joins they may have been planned while there was no history, and read all of it. As a rule nothing between
+    -- the first and the last id is finished.
     WHERE
         (r.job_id IN (SELECT job_id FROM fired)) IS TRUE
-        AND (SELECT true FROM dueline.history AS h WHERE h.id = r.id) IS NOT TRUE
+        AND (
+            NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id BETWEEN $12 AND $13)
+            OR (SELECT true FROM dueline.history AS h WHERE h.id = r.id) IS NOT TRUE
+        )
     ON CONFLICT (id) DO NOTHING
     RETURNING state
 ), told AS (
     INSERT INTO dueline.ledger (job_id, from_ms, to_ms, version, verdict, reason)
     SELECT u.job_id, u.from_ms, u.to_ms, u.version, u.verdict, u.reason
-    FROM unnest($32::uuid[], $33::bigint[], $34::bigint[], $35::integer[], $36::text[], $37::text[])
+    FROM unnest($34::uuid[], $35::bigint[], $36::bigint[], $37::integer[], $38::text[], $39::text[])
         AS u (job_id, from_ms, to_ms, version, verdict, reason)
     JOIN fired USING (job_id)
     ON CONFLICT DO NOTHING

@@ -1,29 +1,66 @@
 -- name: enqueue
 -- move: enqueue
 -- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
+-- What all of them have in common is sent once: the array has one element, and all but the first run find nothing there.
 INSERT INTO dueline.runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
     token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms,
     fairness_key, missed
 )
 SELECT
-    r.id, r.job_id, r.version, r.tenant, r.kind,
-    CASE WHEN r.rank IS NULL OR r.due_ms > dueline.now_ms() + $1 THEN 'scheduled' ELSE 'ready' END,
-    r.queue, r.priority, coalesce(r.rank, 0), r.region, r.exclusive, r.timeout_ms, r.scheduled_ms, r.due_ms, dueline.now_ms(),
-    r.token, 0, 0, string_to_array(r.tags, E'\x1f'), r.parent_id, r.spec, '', r.overlap,
-    coalesce(r.lane, ''), r.expires_ms, r.fairness_key, r.missed
+    r.id, r.job_id, r.version, coalesce(r.tenant, ($7::text[])[1]), coalesce(r.kind, ($8::text[])[1]),
+    CASE
+        WHEN r.rank IS NULL OR coalesce(r.due_ms, ($16::bigint[])[1]) > (SELECT dueline.now_ms()) + $1 THEN 'scheduled' ELSE 'ready'
+    END,
+    coalesce(r.queue, ($9::text[])[1]), coalesce(r.priority, ($10::smallint[])[1]), coalesce(r.rank, 0),
+    coalesce(r.region, ($12::text[])[1]), coalesce(r.exclusive, ($13::boolean[])[1]), coalesce(r.timeout_ms, ($14::integer[])[1]),
+    coalesce(r.scheduled_ms, ($15::bigint[])[1]), coalesce(r.due_ms, ($16::bigint[])[1]), (SELECT dueline.now_ms()),
+    coalesce(r.token, ($18::bigint[])[1]), 0, 0, string_to_array(coalesce(r.tags, ($17::text[])[1]), E'\x1f'), r.parent_id, r.spec, '',
+    r.overlap, coalesce(r.lane, ($19::text[])[1]), r.expires_ms, r.fairness_key, r.missed
 FROM unnest(
-    $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::bigint[], $10::text[],
-    $11::boolean[], $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::text[], $18::text[],
-    $19::bigint[], $20::text[], $21::boolean[], $22::uuid[], $23::text[]
+    $4::uuid[], $5::uuid[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::smallint[], $11::bigint[], $12::text[],
+    $13::boolean[], $14::integer[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[], $20::text[],
+    $21::bigint[], $22::text[], $23::boolean[], $24::uuid[], $25::text[]
 ) AS r (
-    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, overlap,
-    lane, expires_ms, fairness_key, missed, parent_id, spec
+    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, lane,
+    overlap, expires_ms, fairness_key, missed, parent_id, spec
 )
--- Asked of each by its id: as a join it may have been planned while there was no history, and read all of it.
-WHERE (SELECT true FROM dueline.history AS h WHERE h.id = r.id) IS NOT TRUE
+-- Asked of each by its id: as a join it may have been planned while there was no history, and read all of it. As a rule nothing between the
+-- first and the last id is finished.
+WHERE
+    NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id BETWEEN $2 AND $3)
+    OR (SELECT true FROM dueline.history AS h WHERE h.id = r.id) IS NOT TRUE
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
+
+-- name: enqueue_all
+-- move: enqueue
+-- The same, all of them or none: where one is live it fails, and where one may be finished, because something between the first and the last
+-- id is, it writes nothing.
+INSERT INTO dueline.runs (
+    id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
+    token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms,
+    fairness_key, missed
+)
+SELECT
+    r.id, r.job_id, r.version, coalesce(r.tenant, ($7::text[])[1]), coalesce(r.kind, ($8::text[])[1]),
+    CASE
+        WHEN r.rank IS NULL OR coalesce(r.due_ms, ($16::bigint[])[1]) > (SELECT dueline.now_ms()) + $1 THEN 'scheduled' ELSE 'ready'
+    END,
+    coalesce(r.queue, ($9::text[])[1]), coalesce(r.priority, ($10::smallint[])[1]), coalesce(r.rank, 0),
+    coalesce(r.region, ($12::text[])[1]), coalesce(r.exclusive, ($13::boolean[])[1]), coalesce(r.timeout_ms, ($14::integer[])[1]),
+    coalesce(r.scheduled_ms, ($15::bigint[])[1]), coalesce(r.due_ms, ($16::bigint[])[1]), (SELECT dueline.now_ms()),
+    coalesce(r.token, ($18::bigint[])[1]), 0, 0, string_to_array(coalesce(r.tags, ($17::text[])[1]), E'\x1f'), r.parent_id, r.spec, '',
+    r.overlap, coalesce(r.lane, ($19::text[])[1]), r.expires_ms, r.fairness_key, r.missed
+FROM unnest(
+    $4::uuid[], $5::uuid[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::smallint[], $11::bigint[], $12::text[],
+    $13::boolean[], $14::integer[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[], $20::text[],
+    $21::bigint[], $22::text[], $23::boolean[], $24::uuid[], $25::text[]
+) AS r (
+    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, lane,
+    overlap, expires_ms, fairness_key, missed, parent_id, spec
+)
+WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id BETWEEN $2 AND $3);
 
 -- name: near
 -- Waiting runs whose time is near; `promote` follows. Others who do the same leave them alone until then.
