@@ -21,7 +21,8 @@ from dueline.domain.run import OutcomeKind
 from dueline.engine.execution.outcomes import read_reply
 from dueline.worker.executors import transfer
 from dueline.worker.executors.http import HttpCall, HttpFailure
-from dueline.worker.executors.transfer import Connections, Transfer
+from dueline.worker.executors.sockets import Connections
+from dueline.worker.executors.transfer import Transfer
 from tests.support.calling import Caller, OpenCaller
 from tests.support.target import KEY_AND_CERTIFICATE, Answer, Target, closed_port
 
@@ -122,9 +123,9 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Names:
     known: list[str] = []
     prepare = Transfer.prepare
 
-    def prepare_with_names(self: Transfer, call: HttpCall) -> None:
+    def prepare_with_names(self: Transfer, call: HttpCall, timeout_ms: int) -> None:
         self.handle.setopt(pycurl.RESOLVE, known)
-        prepare(self, call)
+        prepare(self, call, timeout_ms)
 
     def lead(name: str, port: int, *addresses: str) -> None:
         spelt = ",".join(f"[{address}]" if ":" in address else address for address in addresses)

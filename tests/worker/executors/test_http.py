@@ -285,8 +285,8 @@ async def test_a_fault_of_the_executor_answers_the_calls_in_flight(
 
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     if broken == "_epoll":
-        epoll = caller.executor._epoll
-        caller.executor._epoll = Mock(poll=epoll.poll, close=epoll.close, modify=fail, register=fail)
+        epoll = caller.executor._sockets._epoll
+        caller.executor._sockets._epoll = Mock(poll=epoll.poll, close=epoll.close, modify=fail, register=fail)
     else:
         monkeypatch.setattr(HttpExecutor, broken, fail)
     if stays:

@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import os
-import select
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,15 +11,14 @@ import pycurl
 
 from dueline.domain import limits
 from dueline.engine.execution.exchange import HttpCall, HttpFailure, HttpReply
-from dueline.worker.executors.transfer import Connections, JudgeAddress, NotSent, Transfer, system_ca_file
+from dueline.worker.executors.hosts import Host, Hosts
+from dueline.worker.executors.sockets import Connections, Sockets
+from dueline.worker.executors.transfer import JudgeAddress, NotSent, Transfer, system_ca_file
 
 __all__ = ["HttpCall", "HttpExecutor", "HttpFailure", "HttpReply"]
 
 STARTS_PER_PASS = 256
 """Calls handed to libcurl between two looks at the sockets: replies must not wait behind a burst of starts."""
-
-EVENTS_PER_PASS = 1_024
-"""Sockets served between two hand-overs of replies, for the same reason."""
 
 WAIT_S_MAX = 1.0
 """The longest sleep while calls are in flight. libcurl says when to wake; this is for the day when it is wrong."""
@@ -39,24 +36,11 @@ HANDLES_IDLE_MAX = 2_048
 """Handles kept between calls; at 6 KiB each they are not worth more than a new one costs."""
 
 CONNECTIONS_PER_HOST_MAX = 256
-"""Further calls to the host wait for a place. libcurl walks through all connections to a host before each call: with
+"""Further calls to the host wait for a place, outside of libcurl. It walks through all connections to a host before each call: with
 10,000 of them that alone takes 100 µs."""
 
 CONNECTIONS_IDLE_MAX = 1_024
 """Connections kept between calls, in all. libcurl's own bound follows the calls in flight and shrinks after a burst."""
-
-_WATCHED = {
-    pycurl.POLL_IN: select.EPOLLIN,
-    pycurl.POLL_OUT: select.EPOLLOUT,
-    pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
-    pycurl.POLL_REMOVE: select.EPOLLRDHUP | select.EPOLLET,
-}
-_ACTIONS = {
-    select.EPOLLIN: pycurl.CSELECT_IN,
-    select.EPOLLOUT: pycurl.CSELECT_OUT,
-    select.EPOLLIN | select.EPOLLOUT: pycurl.CSELECT_IN | pycurl.CSELECT_OUT,
-}
-_ACTION_ON_ERROR = pycurl.CSELECT_IN | pycurl.CSELECT_OUT | pycurl.CSELECT_ERR
 
 
 class HttpExecutor:
@@ -103,11 +87,10 @@ class HttpExecutor:
         self._answered = threading.Event()
         # The thread's side.
         self._wake_fd = -1
-        self._waiting: deque[HttpCall] = deque()
+        self._hosts = Hosts(connections_per_host_max)
         self._transfers: dict[pycurl.Curl, Transfer] = {}
         self._idle: list[Transfer] = []
         self._done: list[HttpReply] = []
-        self._connections = Connections()
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Start the thread; replies go to `loop` from now on."""
@@ -180,7 +163,7 @@ class HttpExecutor:
             for transfer in list(self._transfers.values()):
                 if transfer.call is not None:
                     self._replies.append(self._failed(transfer.call, HttpFailure.CLOSED, "", transfer.started_s))
-            unstarted = list(self._waiting)
+            unstarted = [call for call, _ in self._hosts.waiting()]
             for order in self._orders:
                 unstarted += order if isinstance(order, tuple) else ()
             self._replies += [self._failed(call, HttpFailure.CLOSED) for call in unstarted]
@@ -194,12 +177,11 @@ class HttpExecutor:
     # From here on: the thread.
 
     def _set_up(self) -> None:
-        self._epoll = select.epoll()
-        self._epoll.register(self._wake_fd, select.EPOLLIN)
-        self._watched: set[int] = set()
+        self._connections = Connections()
+        self._sockets = Sockets(self._connections, self._wake_fd)
         self._broken: Exception | None = None
         self._multi = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._sockets.watch)
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, self._connections_per_host_max)
         self._multi.setopt(pycurl.M_MAXCONNECTS, CONNECTIONS_IDLE_MAX)
 
@@ -228,45 +210,28 @@ class HttpExecutor:
         libcurl is asked for its next deadline once a pass; its timer callback would come twice a call.
         """
         multi = self._multi
-        for fd, happened in self._epoll.poll(self._wait_s(), EVENTS_PER_PASS):
+        for fd, happened in self._sockets.poll(self._wait_s()):
             if fd == self._wake_fd:
                 self._take_orders()
-            elif happened & select.EPOLLRDHUP:
-                self._connections.hung_up.add(fd)
             else:
-                multi.socket_action(fd, _ACTIONS.get(happened, _ACTION_ON_ERROR))
-        for _ in range(min(len(self._waiting), STARTS_PER_PASS)):
-            self._start(self._waiting.popleft())
+                multi.socket_action(fd, happened)
         if multi.timeout() == 0:
             multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
-        self._collect()
-        if self._broken is not None:
-            raise self._broken
+        now_s = self._monotonic()
+        self._collect(now_s)
+        self._start_some(now_s)
+        broken = self._broken or self._sockets.broken
+        if broken is not None:
+            raise broken
 
     def _wait_s(self) -> float:
-        if self._waiting:
+        if self._hosts.ready:
             return 0
         timeout_ms = self._multi.timeout()
-        if timeout_ms >= 0:
-            return min(timeout_ms / 1000, WAIT_S_MAX)
-        return WAIT_S_MAX if len(self._idle) < len(self._transfers) else -1
-
-    def _on_socket(self, what: int, fd: int, _multi: pycurl.CurlMulti, _assigned: object) -> None:
-        """Watch what libcurl wants watched. The kernel forgets a descriptor that is closed, and a number can come back
-        as another socket, so each wish becomes a system call, also one that looks fulfilled."""
-        try:
-            if fd in self._watched:
-                try:
-                    self._epoll.modify(fd, _WATCHED[what])
-                    return
-                except FileNotFoundError:
-                    self._watched.discard(fd)
-            if what != pycurl.POLL_REMOVE:
-                self._epoll.register(fd, _WATCHED[what])
-                self._watched.add(fd)
-                self._connections.hung_up.discard(fd)
-        except Exception as error:  # reason: libcurl would drop it, and wait for a socket that nobody watches.
-            self._broken = error
+        if timeout_ms < 0 and len(self._idle) == len(self._transfers):
+            return -1
+        until_expiry_s = max(self._hosts.expires_s - self._monotonic(), 0.0)
+        return min(WAIT_S_MAX, until_expiry_s, WAIT_S_MAX if timeout_ms < 0 else timeout_ms / 1000)
 
     def _take_orders(self) -> None:
         os.eventfd_read(self._wake_fd)
@@ -276,26 +241,46 @@ class HttpExecutor:
             self._waking = False
         for order in orders:
             if isinstance(order, tuple):
-                self._waiting += order
+                self._take_in(order)
                 continue
             try:
                 self._cancel(order)
             except Exception as error:  # reason: the orders after it must not be lost.
                 self._broken = error
 
-    def _start(self, call: HttpCall) -> None:
+    def _take_in(self, calls: tuple[HttpCall, ...]) -> None:
+        now_s = self._monotonic()
+        for call in calls:
+            try:
+                self._hosts.add(call, now_s)
+            except Exception as error:  # reason: a call that nobody foresaw must not end the others.
+                self._done.append(self._failed(call, HttpFailure.INTERNAL, repr(error)))
+
+    def _start_some(self, now_s: float) -> None:
+        if now_s >= self._hosts.expires_s:
+            for call, since_s in self._hosts.expire(now_s):
+                self._done.append(self._failed(call, HttpFailure.TIMEOUT, "no connection was free in time", since_s))
+        for _ in range(STARTS_PER_PASS):
+            taken = self._hosts.take()
+            if taken is None:
+                break
+            self._start(*taken, now_s)
+
+    def _start(self, host: Host, call: HttpCall, since_s: float, now_s: float) -> None:
         transfer = None
         try:
             transfer = self._idle.pop() if self._idle else self._new_transfer()
-            transfer.prepare(call)
-            transfer.started_s = self._monotonic()
+            transfer.prepare(call, call.timeout_ms - int((now_s - since_s) * 1000))
+            transfer.host = host
+            transfer.started_s = since_s
             self._multi.add_handle(transfer.handle)
             transfer.call = call
             return
         except NotSent as error:
-            self._done.append(self._failed(call, error.failure, error.detail))
+            self._done.append(self._failed(call, error.failure, error.detail, since_s))
         except Exception as error:  # reason: a call that nobody foresaw must not end the others.
-            self._done.append(self._failed(call, HttpFailure.INTERNAL, repr(error)))
+            self._done.append(self._failed(call, HttpFailure.INTERNAL, repr(error), since_s))
+        self._hosts.leave(host)
         if transfer is not None:
             self._discard(transfer)
 
@@ -314,14 +299,12 @@ class HttpExecutor:
         del self._transfers[transfer.handle]
         transfer.handle.close()
 
-    def _collect(self) -> None:
+    def _collect(self, now_s: float) -> None:
         _, succeeded, failed = self._multi.info_read()
-        if succeeded or failed:
-            now_s = self._monotonic()
-            for handle in succeeded:
-                self._finish(handle, pycurl.E_OK, "", now_s)
-            for handle, code, words in failed:
-                self._finish(handle, code, words, now_s)
+        for handle in succeeded:
+            self._finish(handle, pycurl.E_OK, "", now_s)
+        for handle, code, words in failed:
+            self._finish(handle, code, words, now_s)
 
     def _finish(self, handle: pycurl.Curl, code: int, words: str, now_s: float) -> None:
         transfer = self._transfers[handle]
@@ -331,8 +314,12 @@ class HttpExecutor:
             self._multi.remove_handle(handle)
             self._multi.add_handle(handle)
             return
-        self._done.append(transfer.end(call, code, words, now_s))
+        reply = transfer.end(call, code, words, now_s)
+        if transfer.is_shared():
+            self._hosts.expand(transfer.host)
+        self._done.append(reply)
         transfer.call = None
+        self._hosts.leave(transfer.host)
         self._multi.remove_handle(handle)
         self._put_back(transfer)
 
@@ -343,9 +330,8 @@ class HttpExecutor:
             self._discard(transfer)
 
     def _cancel(self, keys: frozenset[Any]) -> None:
-        waiting = self._waiting
-        self._waiting = deque(call for call in waiting if call.key not in keys)
-        self._done += [self._failed(call, HttpFailure.CANCELLED) for call in waiting if call.key in keys]
+        for call, since_s in self._hosts.cancel(keys):
+            self._done.append(self._failed(call, HttpFailure.CANCELLED, "", since_s))
         for transfer in [each for each in self._transfers.values() if each.call is not None and each.call.key in keys]:
             self._abort(transfer, HttpFailure.CANCELLED, "")
             self._multi.remove_handle(transfer.handle)
@@ -355,6 +341,7 @@ class HttpExecutor:
         assert transfer.call is not None
         self._done.append(self._failed(transfer.call, failure, detail, transfer.started_s))
         transfer.call = None
+        self._hosts.leave(transfer.host)
 
     def _offer(self) -> None:
         """Bring the finished replies to the loop, with one wake-up for all that gather until it comes."""
@@ -378,8 +365,7 @@ class HttpExecutor:
         transfers = list(self._transfers)
         self._transfers.clear()
         self._idle.clear()
-        self._connections = Connections()
         self._multi.close()
         for handle in transfers:
             handle.close()
-        self._epoll.close()
+        self._sockets.close()

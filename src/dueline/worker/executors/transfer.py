@@ -16,6 +16,8 @@ import pycurl
 from dueline.domain import limits
 from dueline.engine.execution.exchange import USUAL, CallOptions, HttpCall, HttpFailure, HttpReply
 from dueline.worker.executors.headers import clean_value, pick_headers
+from dueline.worker.executors.hosts import Host
+from dueline.worker.executors.sockets import Connections, Ends
 
 REQUEST_BODY_HELD_BYTES = 64 * 1024
 """An idle handle lets go of a request body larger than this."""
@@ -26,9 +28,6 @@ BODY_WITHOUT_EXPECT_BYTES = 64 * 1024
 CONNECTION_IDLE_S_MAX = 1
 """A kept connection is used again only within this time. Servers drop idle connections after 2 s (gunicorn), 5 s
 (Node.js, Apache, uvicorn) or more, and a call that crosses such a close on the wire fails: it is never sent twice."""
-
-CONNECTIONS_KNOWN_MAX = 8_192
-"""Connections remembered for the look before the request; closed ones are not forgotten one by one."""
 
 
 class NotSent(Exception):
@@ -42,26 +41,6 @@ class NotSent(Exception):
 
 JudgeAddress = Callable[[str], str | None]
 """Says of an address that is about to be connected to why it must not be, or None."""
-
-Ends = tuple[str, str, int, int]
-"""A connection: remote and local address, remote and local port."""
-
-
-class Connections:
-    """What is known about kept connections: the descriptor of each, and the descriptors whose peer has hung up."""
-
-    def __init__(self) -> None:
-        self.hung_up: set[int] = set()
-        self._fds: dict[Ends, int] = {}
-
-    def learn(self, ends: Ends, fd: int) -> None:
-        if len(self._fds) >= CONNECTIONS_KNOWN_MAX:
-            self._fds.clear()
-        self._fds[ends] = fd
-
-    def is_hung_up(self, ends: Ends) -> bool:
-        return self._fds.get(ends) in self.hung_up
-
 
 _FAILURES = {
     pycurl.E_UNSUPPORTED_PROTOCOL: HttpFailure.INVALID,
@@ -134,6 +113,7 @@ class Transfer:
         "_withheld",
         "call",
         "handle",
+        "host",
         "started_s",
     )
 
@@ -148,6 +128,7 @@ class Transfer:
     ) -> None:
         self.handle = pycurl.Curl()
         self.call: HttpCall | None = None
+        self.host: Host
         self.started_s = 0.0
         # pycurl's attribute look-up is slow: these two are looked up once.
         self._setopt = self.handle.setopt
@@ -201,9 +182,12 @@ class Transfer:
         self._body_bytes = 0
         self._lines.clear()
 
-    def prepare(self, call: HttpCall) -> None:
-        """Set what differs from the call before. After an exception the handle is of no more use."""
-        if call.timeout_ms <= 0:
+    def prepare(self, call: HttpCall, timeout_ms: int) -> None:
+        """Set what differs from the call before. After an exception the handle is of no more use.
+
+        `timeout_ms` is what is left of the time of the call.
+        """
+        if timeout_ms <= 0:
             raise NotSent("no time is left for the call", HttpFailure.TIMEOUT)
         self._begin()
         try:
@@ -212,9 +196,9 @@ class Transfer:
             self._set_request(call.method, call.body)
             if call.options is not self._options:
                 self._set_options(call.options)
-            if call.timeout_ms != self._timeout_ms:
-                self._setopt(pycurl.TIMEOUT_MS, call.timeout_ms)
-                self._timeout_ms = call.timeout_ms
+            if timeout_ms != self._timeout_ms:
+                self._setopt(pycurl.TIMEOUT_MS, timeout_ms)
+                self._timeout_ms = timeout_ms
         except (ValueError, OverflowError, pycurl.error) as error:
             raise NotSent(f"libcurl does not take it: {error}") from error
         if self._fresh:
@@ -332,6 +316,10 @@ class Transfer:
             return HttpReply(call.key, status, None, "", retry_after, self._body, truncated, *times_s, headers)
         failure, detail = self._explain(code, words)
         return HttpReply(call.key, None, failure, detail, None, self._body, truncated, self.started_s, finished_s)
+
+    def is_shared(self) -> bool:
+        """Whether the connection carries several calls at a time."""
+        return bool(self._getinfo(pycurl.INFO_HTTP_VERSION) == pycurl.CURL_HTTP_VERSION_2_0)
 
     def _headers(self, status: int, retry_after: str | None) -> dict[str, str]:
         keep = self._options.keep

@@ -1,0 +1,114 @@
+"""Calls that wait for a place at their host, first come, first served; libcurl gets only those that have one.
+
+A call that waits inside libcurl costs it time again and again: of a thousand calls to a host that answers at once, each took twice as long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Container, Iterator
+
+from dueline.engine.execution.exchange import HttpCall
+
+EXPIRY_STEP_S = 0.01
+"""The least time between two looks at all that wait for the sake of their timeouts."""
+
+
+class Host:
+    """Who waits there since when, and how many calls are under way of how many that may be."""
+
+    __slots__ = ("has_turn", "name", "places", "under_way", "waiting")
+
+    def __init__(self, name: str, places: float) -> None:
+        self.name = name
+        self.places = places
+        self.under_way = 0
+        self.waiting: deque[tuple[HttpCall, float]] = deque()
+        self.has_turn = False
+
+
+class Hosts:
+    """Every call that is taken must be told to have left."""
+
+    def __init__(self, places: int) -> None:
+        """`places` is what each host has."""
+        self._places = places
+        self._hosts: dict[str, Host] = {}
+        self._turns: deque[Host] = deque()
+        """Those that may have a place for somebody who waits."""
+        self._expires_s = math.inf
+        """No call that waits runs out of time before this."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether there may be a call to take."""
+        return bool(self._turns)
+
+    @property
+    def expires_s(self) -> float:
+        return self._expires_s
+
+    def add(self, call: HttpCall, now_s: float) -> None:
+        self._expires_s = min(self._expires_s, now_s + call.timeout_ms / 1000)
+        name = call.url[: call.url.find("/", len("https://"))]
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = Host(name, self._places)
+        host.waiting.append((call, now_s))
+        self._give_turn(host)
+
+    def take(self) -> tuple[Host, HttpCall, float] | None:
+        """The next call that has a place, and since when it waited."""
+        turns = self._turns
+        while turns:
+            host = turns[0]
+            if host.waiting and host.under_way < host.places:
+                host.under_way += 1
+                return host, *host.waiting.popleft()
+            turns.popleft()
+            host.has_turn = False
+        return None
+
+    def leave(self, host: Host) -> None:
+        host.under_way -= 1
+        if host.waiting:
+            self._give_turn(host)
+        elif not host.under_way:
+            self._hosts.pop(host.name, None)
+
+    def expand(self, host: Host) -> None:
+        """Its connections carry many calls each: libcurl finds places for all."""
+        host.places = math.inf
+        self._give_turn(host)
+
+    def expire(self, now_s: float) -> list[tuple[HttpCall, float]]:
+        """Take out the calls whose time has run out while they waited."""
+        expired = self._take_out(lambda call, since_s: since_s + call.timeout_ms / 1000 <= now_s)
+        ends_s = (since_s + call.timeout_ms / 1000 for call, since_s in self.waiting())
+        self._expires_s = max(min(ends_s, default=math.inf), now_s + EXPIRY_STEP_S)
+        return expired
+
+    def cancel(self, keys: Container[object]) -> list[tuple[HttpCall, float]]:
+        return self._take_out(lambda call, _: call.key in keys)
+
+    def waiting(self) -> Iterator[tuple[HttpCall, float]]:
+        """All that wait."""
+        for host in list(self._hosts.values()):
+            yield from list(host.waiting)
+
+    def _take_out(self, which: Callable[[HttpCall, float], bool]) -> list[tuple[HttpCall, float]]:
+        out = []
+        for host in list(self._hosts.values()):
+            taken = [one for one in host.waiting if which(*one)]
+            if taken:
+                out += taken
+                host.waiting = deque(one for one in host.waiting if not which(*one))
+            if not host.waiting and not host.under_way:
+                del self._hosts[host.name]
+        return out
+
+    def _give_turn(self, host: Host) -> None:
+        if not host.has_turn and host.under_way < host.places:
+            host.has_turn = True
+            self._turns.append(host)
