@@ -170,6 +170,13 @@ async def test_a_claim_tells_the_worker_all_about_its_run(store: Store, clock: S
     )
 
 
+async def test_a_claim_has_the_whole_of_a_spec_however_long(store: Store) -> None:
+    specs = {a_run().id: f'{{"body":"\\"ü{"x" * letters}"}}' for letters in (0, 4_080, 4_081, 4_082, 4_083, 70_000)}
+    runs = [a_run(id=run_id, spec=spec) for run_id, spec in specs.items()]
+    claimed = await run_and_claim(store, *runs)
+    assert {one.run_id: one.spec for one in claimed} == specs
+
+
 async def test_a_claimed_run_is_running_and_nobody_elses(store: Store) -> None:
     (claimed,) = await run_and_claim(store)
     run = await the_run(store, claimed.run_id)

@@ -37,9 +37,10 @@ HOT = {
     "plans.due": "SEARCH plans USING INDEX plans_due (due_ms>? AND due_ms<?)",
     "plans.crowds": "SEARCH plans USING COVERING INDEX plans_due (due_ms>? AND due_ms<?)",
     "recovery.lapsed": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
-    "runs.claim": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
-    "runs.claim_place": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
-    "runs.claim_blocked": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
+    "runs.pick": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
+    "runs.claim": "SEARCH runs USING PRIMARY KEY (id=?)",
+    "runs.claim_place": "SEARCH runs USING PRIMARY KEY (id=?)",
+    "runs.claim_blocked": "SEARCH p USING PRIMARY KEY (id=?)",
     "runs.postpone": "SEARCH runs USING PRIMARY KEY (id=?)",
     "runs.near": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
     "runs.promote": "SEARCH runs USING PRIMARY KEY (id=?)",
@@ -100,7 +101,7 @@ HOT = {
 # Ordered by their index: a sort would have to see everything first.
 UNSORTED = (
     "plans.due",
-    "runs.claim",
+    "runs.pick",
     "runs.near",
     "runs.next_waiting",
     "jobs.page",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import apsw
 import msgspec
 
 from dueline.domain.job import Job
@@ -16,6 +17,7 @@ from dueline.store.records import TAG_SEPARATOR, delay_ms, is_zoned, join_tags
 from dueline.store.sqlite.database import Database
 
 _encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(list[list[Any]])
 
 
 class Part:
@@ -36,6 +38,17 @@ def pack(rows: list[Any]) -> str:
     the event loop is busy.
     """
     return _encoder.encode(rows).decode()
+
+
+def unpack(packed: str) -> list[list[Any]]:
+    """The rows of an answer that is one value, for the same reason: the interpreter has to be won back for every row of one that is not."""
+    rows: list[list[Any]] = _decoder.decode(packed)
+    return rows
+
+
+def array(ids: Collection[bytes]) -> apsw.CArrayBinding:
+    """Ids as one argument, for `carray`, which reads them where they are; there must be at least one."""
+    return apsw.carray(tuple(ids))
 
 
 def pack_ids(ids: Iterable[bytes]) -> str:

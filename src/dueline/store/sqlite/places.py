@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from dueline.domain.ids import RunId
-from dueline.store.sqlite.part import pack, pack_ids, queries
+from dueline.store.sqlite.part import array, pack, pack_ids, queries
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
@@ -16,7 +16,8 @@ _DEAD_LETTERS = queries("deadletters")
 
 def end_runs(session: Session, run_ids: Collection[bytes]) -> None:
     """Take runs from the hot table."""
-    session.rows(_SQL["end"], pack_ids(run_ids))
+    if run_ids:
+        session.rows(_SQL["end"], array(run_ids))
 
 
 def keep_failed(session: Session, run_ids: Collection[bytes]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any
 
 from dueline.domain.fairness import promoted
@@ -23,13 +22,12 @@ from dueline.store.shapes import (
 )
 from dueline.store.sqlite.flows import rank_all, write_runs
 from dueline.store.sqlite.gates import leave_gates
-from dueline.store.sqlite.part import Part, pack, queries
+from dueline.store.sqlite.part import Part, array, pack, queries, unpack
 from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places, vacate
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
 _KINDS = {kind.value: kind for kind in RunKind}
-_RANK_AND_ID = itemgetter(18, 0)
 
 
 class RunPart(Part):
@@ -90,13 +88,33 @@ def _promote(session: Session, ahead_ms: int, limit: int) -> Promoted:
 
 
 def _claim(session: Session, worker: BootId, queue: str, lane: str, ahead_ms: int, limit: int) -> Claimed:
-    """Three statements that pick the same runs: nobody writes between them, and the moment is one."""
-    args = (worker, queue, lane, ahead_ms, limit)
-    session.rows(_SQL["claim_place"], *args)
-    blocked = [_to_blocked(row) for row in session.rows(_SQL["claim_blocked"], *args)]
-    rows = session.rows(_SQL["claim"], *args)
-    rows.sort(key=_RANK_AND_ID)
-    return Claimed([_to_claim(row) for row in rows], blocked)
+    """Several statements about the same runs: nobody writes between them, and the moment is one."""
+    picked = _pick(session, worker, queue, lane, ahead_ms, limit)
+    rivals = [claim.run_id for claim in picked if claim.exclusive and claim.due_ms <= session.now_ms]
+    blocked = []
+    if rivals:
+        session.rows(_SQL["claim_place"], array(rivals))
+        blocked = [_to_blocked(row) for row in session.rows(_SQL["claim_blocked"], array(rivals))]
+        waiting = {one.run_id for one in blocked}
+        picked = [claim for claim in picked if claim.run_id not in waiting]
+    if picked:
+        session.rows(_SQL["claim"], worker, array([claim.run_id for claim in picked]))
+    return Claimed(picked, blocked)
+
+
+def _pick(session: Session, worker: BootId, queue: str, lane: str, ahead_ms: int, limit: int) -> list[Claim]:
+    rows = unpack(session.value(_SQL["pick"], worker, queue, lane, ahead_ms, limit))
+    long = [bytes.fromhex(row[0]) for row in rows if row.pop()]
+    specs = dict(session.rows(_SQL["long_specs"], array(long))) if long else {}
+    for row in rows:
+        row[0] = run_id = bytes.fromhex(row[0])
+        row[2] = bytes.fromhex(row[2]) or None
+        row[5] = _KINDS[row[5]]
+        row[11] = bool(row[11])
+        row[12] = row[12] or specs.get(run_id)
+        row[15] = row[15] and Overlap(row[15])
+        row += (False, queue)
+    return [Claim(*row) for row in rows]
 
 
 def _claims_of(session: Session, worker: BootId) -> list[Claim]:
@@ -128,25 +146,32 @@ def _release(session: Session, claims: Sequence[Claim]) -> set[RunId]:
 
 
 def _finish(session: Session, finishes: Sequence[Finish]) -> set[RunId]:
-    ends = [
-        (end.run_id.hex(), end.token, end.state, end.started_ms, end.finished_ms, end.attempt, end.reason)
-        for end in finishes
-    ]
-    rows = session.rows(_SQL["finish"], pack(ends))
-    end_runs(session, [row[0] for row in rows])
+    ends = pack(
+        [
+            (end.run_id.hex(), end.token, end.state, end.started_ms, end.finished_ms, end.attempt, end.reason)
+            for end in finishes
+        ]
+    )
+    accepted = {end.run_id for end in finishes}
+    exclusive = {end.run_id for end in finishes if end.exclusive}
+    awaited = {end.run_id: end.finished_ms for end in finishes if end.awaited}
+    rows: list[Any] = []
+    # As a rule all are accepted, and nobody has to know their jobs: then they need not be read back one by one.
+    if session.written(_SQL["finish"], ends) < len(finishes) or exclusive or awaited:
+        rows = session.rows(_SQL["finished"], ends)
+        accepted = {row[0] for row in rows}
+    end_runs(session, accepted)
     failed = {end.run_id for end in finishes if end.state is RunState.FAILED}
     if failed:
-        keep_failed(session, [row[0] for row in rows if row[0] in failed])
-    exclusive = {end.run_id for end in finishes if end.exclusive}
+        keep_failed(session, accepted & failed)
     if exclusive:
         leave_places(session, [row for row in rows if row[0] in exclusive])
     gated = {end.run_id for end in finishes if end.gated}
     if gated:
-        leave_gates(session, [row[0] for row in rows if row[0] in gated])
-    awaited = {end.run_id: end.finished_ms for end in finishes if end.awaited}
+        leave_gates(session, accepted & gated)
     if awaited:
         follow(session, [row for row in rows if row[0] in awaited], ended_ms=awaited)
-    return {row[0] for row in rows}
+    return accepted
 
 
 def _retry(session: Session, retries: Sequence[Retry]) -> set[RunId]:

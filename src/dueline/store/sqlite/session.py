@@ -60,6 +60,11 @@ class Session:
         rows = self.rows(sql, *args)
         return rows[0][0] if rows else None
 
+    def written(self, sql: str, *args: Any) -> int:
+        """Run a statement that writes, and tell how many rows it wrote."""
+        self.rows(sql, *args)
+        return self._connection.changes()
+
     def wake(self, *topics: str) -> None:
         """Have listeners told, once this move is committed."""
         self.topics.update(topics)

@@ -41,12 +41,17 @@ RETURNING queue;
 -- When the next waiting run is due.
 SELECT due_ms FROM runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1;
 
--- name: claim_place
--- First step of a claim: of the runs it will pick that are due, the first of each exclusive job takes the job's place, if that is free.
-INSERT INTO places (job_id, run_id)
-SELECT p.job_id, p.id
+-- name: pick
+-- First step of a claim: ready runs of a lane in rank order, for a worker that is registered, unless the queue is paused. One that was
+-- never tried and has expired is left to `cancels.expire`. All of them are one value, as `pack` has it: see there. A long spec is left
+-- out of it, and asked for by `long_specs`.
+SELECT json_group_array(json_array(
+    hex(id), token + 1, hex(job_id), version, tenant, kind, scheduled_ms, due_ms, now_ms(), attempt + 1, lost, exclusive,
+    CASE WHEN octet_length(spec) <= 4096 THEN spec END, begun_ms, expires_ms, overlap, octet_length(spec) > 4096
+))
 FROM (
-    SELECT id, job_id, exclusive, rank, due_ms
+    SELECT
+        id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, attempt, lost, exclusive, spec, begun_ms, expires_ms, overlap
     FROM runs
     WHERE
         queue = ?2 AND lane = ?3 AND state = 'ready' AND due_ms <= now_ms() + ?4
@@ -55,56 +60,37 @@ FROM (
         AND NOT EXISTS (SELECT 1 FROM queue_pauses WHERE queue = ?2)
     ORDER BY rank, id
     LIMIT ?5
-) AS p
-WHERE p.exclusive AND p.due_ms <= now_ms()
-ORDER BY p.rank, p.id
+);
+
+-- name: long_specs
+SELECT id, spec FROM runs WHERE id IN carray(?1);
+
+-- name: claim_place
+-- Second step, where some of the picked runs are of exclusive jobs and due: the first of each such job takes its place, if that is free.
+-- One that is not due yet asks for the place when it starts, and a retried one has it already.
+INSERT INTO places (job_id, run_id)
+SELECT job_id, id
+FROM runs
+WHERE id IN carray(?1)
+ORDER BY rank, id
 ON CONFLICT (job_id) DO NOTHING;
 
 -- name: claim_blocked
--- Second step of a claim: the picked runs that found the place taken. They stay as they are.
+-- Third step, of the same: those that found the place taken. They stay as they are.
 SELECT
     p.id, p.token, p.job_id, p.version,
     (SELECT count(*) FROM runs AS h WHERE h.job_id = p.job_id AND h.state = 'held' AND h.waits_for IS NULL) AS held, p.overlap
-FROM (
-    SELECT id, token, job_id, version, exclusive, due_ms, overlap
-    FROM runs
-    WHERE
-        queue = ?2 AND lane = ?3 AND state = 'ready' AND due_ms <= now_ms() + ?4
-        AND (expires_ms IS NULL OR expires_ms > now_ms() OR attempt > 0)
-        AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
-        AND NOT EXISTS (SELECT 1 FROM queue_pauses WHERE queue = ?2)
-    ORDER BY rank, id
-    LIMIT ?5
-) AS p
+FROM runs AS p
 WHERE
-    p.exclusive AND p.due_ms <= now_ms()
+    p.id IN carray(?1)
     AND NOT EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id);
 
 -- name: claim
 -- move: claim
--- Last step of a claim: ready runs of a lane in rank order, for a worker that is registered, unless the queue is paused. One that was
--- never tried and has expired is left to `cancels.expire`. A run of an exclusive job that is due needs the job's place. One that is not
--- due yet asks for the place when it starts, and a retried one has it already.
+-- Last step of a claim: the picked runs that are not blocked.
 UPDATE runs
 SET state = 'running', token = token + 1, worker = ?1, claimed_ms = now_ms(), attempt = attempt + 1
-WHERE
-    id IN (
-        SELECT id
-        FROM runs
-        WHERE
-            queue = ?2 AND lane = ?3 AND state = 'ready' AND due_ms <= now_ms() + ?4
-            AND (expires_ms IS NULL OR expires_ms > now_ms() OR attempt > 0)
-            AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
-            AND NOT EXISTS (SELECT 1 FROM queue_pauses WHERE queue = ?2)
-        ORDER BY rank, id
-        LIMIT ?5
-    )
-    AND (
-        NOT exclusive OR due_ms > now_ms()
-        OR EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = runs.job_id AND o.run_id = runs.id)
-    )
-RETURNING id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, begun_ms,
-    expires_ms, overlap, 0, queue, rank;
+WHERE id IN carray(?2) AND state = 'ready';
 
 -- name: claims_of
 -- What a worker holds.
@@ -165,12 +151,19 @@ SELECT
 FROM jsonb_each(?1) AS f
 CROSS JOIN runs AS r ON r.id = unhex(f.value ->> 0)
 WHERE r.token = f.value ->> 1 AND r.state = 'running'
-ON CONFLICT (id) DO NOTHING
-RETURNING id, job_id;
+ON CONFLICT (id) DO NOTHING;
+
+-- name: finished
+-- Which of them were written, for when that does not go without saying; before `end`.
+SELECT r.id, r.job_id
+FROM jsonb_each(?1) AS f
+CROSS JOIN runs AS r ON r.id = unhex(f.value ->> 0)
+CROSS JOIN history AS h ON h.id = r.id AND h.worker IS r.worker AND h.claimed_ms IS r.claimed_ms
+WHERE r.token = f.value ->> 1 AND r.state = 'running';
 
 -- name: end
 -- Runs whose record is written leave the hot table.
-DELETE FROM runs WHERE id IN (SELECT unhex(value) FROM json_each(?1));
+DELETE FROM runs WHERE id IN carray(?1);
 
 -- name: vacate
 -- Runs leave their jobs' places. A run is of one job, so the two lists need not be compared pair by pair.
