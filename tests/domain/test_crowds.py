@@ -17,7 +17,7 @@ def seeing(*crowds: tuple[int, int], now_ms: int = NOW_MS) -> Crowds:
     seen = Crowds()
     span = seen.uncounted(now_ms)
     assert span is not None
-    seen.counted(span[1], {now_ms + away_ms: count for away_ms, count in crowds})
+    seen.counted(*span, {now_ms + away_ms: count for away_ms, count in crowds})
     return seen
 
 
@@ -47,13 +47,13 @@ def test_every_second_is_counted_once_and_none_that_is_due_soon() -> None:
             assert since_ms > now_ms + limits.AHEAD_MS
             assert until_ms > now_ms + limits.CROWD_AHEAD_MS
             counted += range(since_ms, until_ms, 1_000)
-            crowds.counted(until_ms, {})
+            crowds.counted(since_ms, until_ms, {})
     assert counted == list(range(NOW_MS + 2_000, NOW_MS + 45_000, 1_000))
 
 
 def test_after_a_pause_it_counts_what_is_still_worth_it() -> None:
     crowds = Crowds()
-    crowds.counted(NOW_MS + 16_000, {NOW_MS + 9_000: 9_000})
+    crowds.counted(NOW_MS + 2_000, NOW_MS + 16_000, {NOW_MS + 9_000: 9_000})
     later_ms = NOW_MS + 60_000
     assert crowds.uncounted(later_ms) == (later_ms + 2_000, later_ms + 16_000)
     assert crowds.next(later_ms) is None
@@ -99,3 +99,19 @@ def test_a_crowd_of_which_nothing_may_be_written_is_left_to_its_time() -> None:
     assert turn[0].left_out == 990, "they are asked past"
     crowds.written(turn[0], now_ms=NOW_MS, written=0, left_out=1_990)
     assert crowds.next(NOW_MS) is None
+
+
+def test_where_every_second_is_full_none_is_a_crowd() -> None:
+    crowds = seeing(*((away_ms, 10_000) for away_ms in range(2_000, 16_000, 1_000)))
+    assert crowds.next(NOW_MS) is None
+    for now_ms in range(NOW_MS + 1_000, NOW_MS + 20_000, 1_000):
+        span = crowds.uncounted(now_ms)
+        assert span is not None
+        crowds.counted(*span, dict.fromkeys(range(*span, 1_000), 11_000))
+        assert crowds.next(now_ms) is None
+
+
+def test_a_peak_above_what_is_usual_is_a_crowd() -> None:
+    usual = [(away_ms, 10_000) for away_ms in range(2_000, 15_000, 1_000)]
+    assert seeing(*usual, (15_000, 20_000)).next(NOW_MS) is not None
+    assert seeing(*usual, (15_000, 19_999)).next(NOW_MS) is None

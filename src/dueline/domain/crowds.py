@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
+from statistics import median
 
 import msgspec
 
@@ -29,12 +31,14 @@ class Crowds:
 
     def __init__(self) -> None:
         self._crowds: list[Crowd] = []
+        self._counts: deque[int] = deque(maxlen=limits.CROWD_AHEAD_MS // SECOND_MS)
         self._counted_ms = 0
         self._written_ms = 0
 
     def forget(self) -> None:
         """Count everything again: other plans are in hand than before."""
         self._crowds.clear()
+        self._counts.clear()
         self._counted_ms = 0
 
     def uncounted(self, now_ms: int) -> tuple[int, int] | None:
@@ -43,9 +47,13 @@ class Crowds:
         until_ms = _second_after(now_ms + limits.CROWD_AHEAD_MS)
         return (since_ms, until_ms) if since_ms < until_ms else None
 
-    def counted(self, until_ms: int, crowds: Mapping[int, int]) -> None:
+    def counted(self, since_ms: int, until_ms: int, many: Mapping[int, int]) -> None:
+        """Take in the seconds in which many are due. Where that is so of most of them, there is no quiet one to write ahead in, and that
+        would cost a second write: a crowd is twice as many as the other seconds have."""
         self._counted_ms = until_ms
-        self._crowds += [Crowd(at_ms, count) for at_ms, count in sorted(crowds.items())]
+        self._counts.extend(many.get(at_ms, 0) for at_ms in range(since_ms, until_ms, SECOND_MS))
+        usual = median(self._counts)
+        self._crowds += [Crowd(at_ms, count) for at_ms, count in sorted(many.items()) if count >= 2 * usual]
 
     def next(self, now_ms: int) -> tuple[Crowd, int] | None:
         """Whose turn it is, and when: early enough for all of them to be written before they are due soon, and no earlier."""

@@ -132,7 +132,7 @@ class Scheduler:
         if span is not None:
             since_ms, until_ms = span
             found = await self._store.crowds(epochs, since_ms=since_ms, until_ms=until_ms, least=limits.CROWD_MIN)
-            self._crowds.counted(until_ms, found)
+            self._crowds.counted(since_ms, until_ms, found)
         turn = self._crowds.next(now_ms)
         if turn is None:
             return limits.POLL_S
