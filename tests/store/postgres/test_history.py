@@ -178,3 +178,21 @@ async def _sweep_patiently(store: Store) -> None:
     for _ in range(3):
         await sweep(store)
         await kept(store)
+
+
+async def test_a_run_that_has_ended_before_keeps_its_first_end_and_the_others_of_its_batch_theirs(
+    under_test: StoreUnderTest, hand: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    """It was written again by somebody who did not see it end."""
+    store = under_test.store
+    boot_id = await register(store, "w1")
+    run_ids = await enqueue(store, a_run(), a_run())
+    claims = await claim(store, boot_id, limit=2)
+    await hand.execute("CREATE TABLE once AS SELECT * FROM runs")
+    (first,) = [one for one in claims if one.run_id == run_ids[0]]
+    await store.finish([a_finish(first)])
+    await hand.execute("INSERT INTO runs SELECT * FROM once WHERE id NOT IN (SELECT id FROM runs)")
+    ended = await store.finish([a_finish(one, RunState.FAILED) for one in claims])
+    assert ended == {run_ids[1]}
+    states = {run.id: run.state for run in await store.runs_page(RunFilter(tenant=TENANT), before=None, limit=10)}
+    assert states == {run_ids[0]: RunState.SUCCEEDED, run_ids[1]: RunState.FAILED}
