@@ -62,8 +62,8 @@ async def create_many(surface: Surface, request: Request) -> Response:
     quotas = await surface.operations.quotas_of(tenant)
     specs: dict[int, AdhocSpec] = {}
     refused: dict[int, Invalid | Conflict] = {}
+    problems = item_problems()
     for index, raw in enumerate(asked.raw):
-        problems = item_problems()
         form = read_item(raw, AdhocInput, problems)
         spec = to_spec(form, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
         try:
@@ -71,6 +71,7 @@ async def create_many(surface: Surface, request: Request) -> Response:
             quotas.check_payload(spec.execution.target)
         except Invalid as refusal:
             refused[index] = refusal
+            problems = item_problems()
             if asked.atomic and len(refused) == limits.PROBLEMS_MAX:
                 break
         else:

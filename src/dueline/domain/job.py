@@ -38,7 +38,7 @@ class Tls(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ca: str | None = None
 
 
-class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_defaults=True):
+class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_defaults=True, gc=False):
     """An HTTP call. The body is sent as it stands: text as text, bytes as bytes, anything else as JSON.
 
     URL, headers and bodies other than bytes may be templates. None and empty mean the default of whoever makes the call.
@@ -59,7 +59,7 @@ class HttpTarget(msgspec.Struct, frozen=True, kw_only=True, tag="http", omit_def
     """Whether calls are signed, where the tenant has a secret."""
 
 
-class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_defaults=True):
+class TaskTarget(msgspec.Struct, frozen=True, kw_only=True, tag="task", omit_defaults=True, gc=False):
     """A task that workers know by its name, with its arguments by theirs."""
 
     task: str
@@ -97,7 +97,7 @@ class StartRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str | None = None
 
 
-class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How one run is carried out: all a worker needs to know of a job."""
 
     target: Target

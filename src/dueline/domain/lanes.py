@@ -18,6 +18,8 @@ PLAIN = ""
 
 
 def lane_of(requires: Collection[str], *, task: bool) -> str:
+    if not requires:
+        return TASK if task else PLAIN
     return ",".join(sorted({*requires, TASK} if task else set(requires)))
 
 

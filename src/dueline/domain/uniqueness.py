@@ -76,7 +76,7 @@ class UniqueRun(msgspec.Struct, frozen=True):
         return None if self.dedupe is None else (self.run.tenant, self.dedupe.key)
 
 
-class UniqueAnswer(msgspec.Struct, frozen=True):
+class UniqueAnswer(msgspec.Struct, frozen=True, gc=False):
     """The run that stands for the one that was asked for: itself, or the one in its way."""
 
     run_id: RunId

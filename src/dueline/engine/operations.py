@@ -37,7 +37,7 @@ class _CalendarsNeeded(Exception):
         self.definition = definition
 
 
-class AdhocRun(msgspec.Struct, frozen=True, kw_only=True):
+class AdhocRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A run without a job: what to execute, where and when."""
 
     execution: Execution

@@ -30,7 +30,7 @@ class BulkRunsInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     atomic: bool = False
 
 
-class RunRef(msgspec.Struct, frozen=True):
+class RunRef(msgspec.Struct, frozen=True, gc=False):
     id: str
 
 
@@ -42,7 +42,7 @@ class JobItem(msgspec.Struct, frozen=True, omit_defaults=True):
     problem: Problem | None = None
 
 
-class RunItem(msgspec.Struct, frozen=True, omit_defaults=True):
+class RunItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """201 with the run, 200 with another that stands for it, or the status and the problem with which the item alone would have been
     answered."""
 
@@ -99,7 +99,7 @@ def read_items(body: bytes, kind: type[BulkJobsInput | BulkRunsInput], noun: str
 def read_item(raw: msgspec.Raw, kind: type[T], problems: Problems) -> T:
     """An item. What does not fit is told to `problems`, as if the item were all that was sent."""
     try:
-        return read_body(bytes(raw), kind, problems)
+        return read_body(raw, kind, problems)
     except Unreadable as error:
         problems.add(WHOLE, str(error))
         return read_value({}, kind, Problems())

@@ -13,7 +13,7 @@ from dueline.wire.problems import Problems
 _NO_KEY = "means nothing without a dedupe_key"
 
 
-class DedupeInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DedupeInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """The part of a run that says what it must not be beside. Without a key nothing is in its way."""
 
     dedupe_key: str | None = None

@@ -226,7 +226,8 @@ def to_execution(
         expires_after_ms = read_duration(
             asked.expires_after, "expires_after", problems, least_ms=1_000, most_ms=limits.EXPIRES_AFTER_MS_MAX
         )
-    check_labels(asked.requires, "requires", problems)
+    if asked.requires:
+        check_labels(asked.requires, "requires", problems)
     execution = Execution(
         target=to_target(asked.target, problems, payload_bytes_max=payload_bytes_max, has_job=has_job),
         retry=to_retry(asked.retry, problems),

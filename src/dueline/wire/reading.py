@@ -43,12 +43,12 @@ def encode(value: Any) -> bytes:
     return _encoder.encode(value)
 
 
-def decode(raw: bytes) -> Any:
+def decode(raw: bytes | msgspec.Raw) -> Any:
     """Plain JSON, whatever its shape."""
     return _decode(raw, _any_decoder)
 
 
-def read_body(raw: bytes, kind: type[T], problems: Problems) -> T:
+def read_body(raw: bytes | msgspec.Raw, kind: type[T], problems: Problems) -> T:
     """A request from its bytes. What does not fit is told to `problems`, and is UNSET or its default in the answer."""
     try:
         return cast(T, _decode(raw, decoder_of(kind)))
@@ -89,7 +89,7 @@ def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
 _any_decoder = decoder_of(Any)
 
 
-def _decode(raw: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
+def _decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any]) -> Any:
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:

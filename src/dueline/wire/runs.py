@@ -21,7 +21,7 @@ from dueline.wire.problems import Problems
 from dueline.wire.targets import TargetForm
 
 
-class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """A run without a job. Without `due_at` it is due at once."""
 
     target: TargetForm | UnsetType
@@ -41,7 +41,7 @@ class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_
     due_at: str | None = None
 
 
-class AdhocSpec(msgspec.Struct, frozen=True, kw_only=True):
+class AdhocSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An ad-hoc run that was checked."""
 
     execution: Execution
@@ -112,9 +112,11 @@ def to_spec(
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX,
 ) -> AdhocSpec:
     """The run that was asked for. What is wrong is told to `problems`, and the caller must not go on before it has looked there."""
-    check_queue(asked.queue, problems)
+    if asked.queue is not DEFAULT_QUEUE:
+        check_queue(asked.queue, problems)
     check_priority(asked.priority, problems)
-    check_fairness_key(asked.fairness_key, problems)
+    if asked.fairness_key:
+        check_fairness_key(asked.fairness_key, problems)
     check_region(asked.region, problems)
     if asked.tags:
         check_tags(asked.tags, problems)

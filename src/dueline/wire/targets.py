@@ -63,7 +63,7 @@ class TlsForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 _TLS = TlsForm()
 
 
-class HttpFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HttpFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What may be said of an HTTP call besides its URL."""
 
     method: str = "POST"
@@ -92,7 +92,7 @@ class TaskTargetForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     args: dict[str, Any] = {}
 
 
-class TargetForm(HttpFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TargetForm(HttpFields, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """Either of them, as people write it: what is said tells which it is, so `type` may be left out."""
 
     type: Literal["http", "task"] | UnsetType = UNSET
@@ -140,8 +140,8 @@ def _to_task(form: TargetForm, problems: Problems, *, payload_bytes_max: int) ->
 
 
 def _to_http(form: TargetForm, problems: Problems, *, payload_bytes_max: int, has_job: bool) -> HttpTarget:
-    for name in ("task", "args"):
-        if getattr(form, name) is not UNSET:
+    for name, said in (("task", form.task), ("args", form.args)):
+        if said is not UNSET:
             problems.add(f"target.{name}", "has no use for an HTTP call: say type task, or leave it out")
     url = "" if form.url is UNSET else form.url
     if form.url is not UNSET:
@@ -185,9 +185,19 @@ def _http_form(target: HttpTarget) -> HttpTargetForm:
 
 def payload_problem(payload: Any, *, payload_bytes_max: int) -> str | None:
     """Why a payload cannot be kept and sent, or None."""
+    return _encoded_problem(_encoded(payload), payload, payload_bytes_max=payload_bytes_max)
+
+
+def _encoded(payload: Any) -> bytes | None:
+    """A payload as it is sent, or None when it cannot be."""
     try:
-        encoded = payload.encode() if isinstance(payload, str) else encode(payload)
+        return payload.encode() if isinstance(payload, str) else encode(payload)
     except (UnicodeEncodeError, RecursionError):
+        return None
+
+
+def _encoded_problem(encoded: bytes | None, payload: Any, *, payload_bytes_max: int) -> str | None:
+    if encoded is None:
         return "must be UTF-8 text, and not nested too deeply"
     if len(encoded) > payload_bytes_max:
         return f"is {len(encoded)} bytes long, and may be {payload_bytes_max}: send larger payloads by reference"
@@ -211,18 +221,20 @@ def _read_method(method: str, problems: Problems) -> str:
 
 def _check_url(url: str, problems: Problems, *, has_job: bool) -> None:
     """A template is looked at as it will be with values put in."""
-    reasons = list(templates.template_problems(url, has_job=has_job))
-    template = None if reasons else templates.compile_template(url, templates.in_url)
-    if not reasons and (reason := url_problem(url if template is None else template.fill(templates.SAMPLE))):
-        reasons = [reason]
+    reasons = list(templates.template_problems(url, has_job=has_job)) if "{{" in url else []
+    if not reasons:
+        template = templates.compile_template(url, templates.in_url)
+        reason = url_problem(url if template is None else template.fill(templates.SAMPLE))
+        reasons = [] if reason is None else [reason]
     for reason in reasons:
         problems.add("target.url", reason)
 
 
 def _check_body(body: Any, problems: Problems, *, payload_bytes_max: int, has_job: bool) -> None:
-    if reason := payload_problem(body, payload_bytes_max=payload_bytes_max):
+    encoded = _encoded(body)
+    if reason := _encoded_problem(encoded, body, payload_bytes_max=payload_bytes_max):
         problems.add("target.body", reason)
-    elif "{{" in body if isinstance(body, str) else b"{{" in encode(body):
+    elif encoded is not None and b"{{" in encoded:
         for path, text in templates.texts_in(body, "target.body"):
             for reason in templates.template_problems(text, has_job=has_job):
                 problems.add(CONTROL.sub("?", path), reason)
