@@ -2,6 +2,7 @@
 
 from dueline.domain import limits
 from dueline.domain.lanes import PLAIN
+from dueline.store.postgres.fronts import FRONT
 from tests.plans.guards import ASKED, CLAIM, EXPIRED, LAST_ID, LETTERS, PAGE, RUNNING, At, RunsAt, guard
 
 # As the seed numbers them.
@@ -12,7 +13,7 @@ EXECUTION_GUARDS = [
     guard(
         "claim in a lane of few",
         "runs.claim",
-        ["w1", "queue-7", "gpu", limits.AHEAD_MS, CLAIM],
+        ["w1", "queue-7", "gpu", limits.AHEAD_MS, CLAIM, FRONT],
         by="runs_ready runs_pkey",
         rows_max=3 * CLAIM,
         buffers_max=40 * CLAIM,
@@ -20,7 +21,7 @@ EXECUTION_GUARDS = [
     guard(
         "claim in a lane of none",
         "runs.claim",
-        ["w1", "queue-7", "eu", limits.AHEAD_MS, CLAIM],
+        ["w1", "queue-7", "eu", limits.AHEAD_MS, CLAIM, FRONT],
         by="runs_ready",
         rows_max=0,
         buffers_max=20,
@@ -28,7 +29,7 @@ EXECUTION_GUARDS = [
     guard(
         "claim in a paused queue",
         "runs.claim",
-        ["w1", "queue-3", PLAIN, limits.AHEAD_MS, CLAIM],
+        ["w1", "queue-3", PLAIN, limits.AHEAD_MS, CLAIM, FRONT],
         by="",
         rows_max=0,
         buffers_max=20,

@@ -5,6 +5,7 @@ from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.lanes import PLAIN
+from dueline.store.postgres.fronts import FRONT
 from dueline.store.postgres.runs import enqueue_arguments
 from tests.support.stores import a_run
 
@@ -93,7 +94,7 @@ GUARDS = [
     guard(
         "claim",
         "runs.claim",
-        ["w1", "queue-7", PLAIN, limits.AHEAD_MS, CLAIM],
+        ["w1", "queue-7", PLAIN, limits.AHEAD_MS, CLAIM, FRONT],
         by="runs_ready runs_pkey",
         rows_max=3 * CLAIM,
         buffers_max=40 * CLAIM,

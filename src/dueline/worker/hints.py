@@ -8,6 +8,9 @@ from dueline.runtime.clock import Clock
 from dueline.store.protocol import RunStore
 from dueline.worker.options import WorkerOptions
 
+_REST = 20
+"""How many times as long as a look at everything took the next one is put off: one that takes long must not take much."""
+
 
 class Hints:
     def __init__(self, store: RunStore, clock: Clock, options: WorkerOptions) -> None:
@@ -17,6 +20,7 @@ class Hints:
         self._usual = {PLAIN, TASK} if TASK in options.labels else {PLAIN}
         self._hinted: set[str] = set()
         self._lanes: dict[str, set[str]] = {}
+        self._poll_at_s = 0.0
         self._look_at_s = 0.0
 
     def add(self, queue: str) -> bool:
@@ -30,13 +34,18 @@ class Hints:
         """Queues that may have something, each with each of its lanes that this worker serves."""
         queues, self._hinted = self._hinted, set()
         now_s = self._clock.monotonic_s()
-        if now_s >= self._look_at_s:
-            self._lanes = {}
-            for queue, lane in await self._store.queues():
-                if serves(lane, self._options.labels) and queue in (self._options.queues or (queue,)):
-                    self._lanes.setdefault(queue, set()).add(lane)
+        if now_s >= self._poll_at_s:
+            self._poll_at_s = now_s + limits.POLL_S
+            if now_s >= self._look_at_s:
+                await self._look()
+                self._look_at_s = now_s + (self._clock.monotonic_s() - now_s) * _REST
             queues.update(self._lanes)
-            self._look_at_s = now_s + limits.POLL_S
         return [
             (queue, lane) for queue in sorted(queues) for lane in sorted(self._usual | self._lanes.get(queue, set()))
         ]
+
+    async def _look(self) -> None:
+        self._lanes = {}
+        for queue, lane in await self._store.queues():
+            if serves(lane, self._options.labels) and queue in (self._options.queues or (queue,)):
+                self._lanes.setdefault(queue, set()).add(lane)

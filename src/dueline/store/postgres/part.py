@@ -12,6 +12,7 @@ from dueline.domain.ledger import Unfired
 from dueline.domain.planning import Position
 from dueline.domain.run import NewRun
 from dueline.store.postgres.database import Database
+from dueline.store.postgres.fronts import Fronts
 from dueline.store.postgres.notices import Notices
 from dueline.store.queries import load_queries
 from dueline.store.records import join_tags
@@ -32,6 +33,7 @@ class Part:
         self._database = database
         self._notices = notices
         self._ranks = ranks
+        self._fronts = Fronts()
 
 
 in_order = attrgetter("run_id")

@@ -125,7 +125,7 @@ class ReservedRanks:
 class FlowPart(Part):
     async def forget_flows(self, *, limit: int) -> int:
         """Lines keep where they are before they forget how they came there."""
-        rows = await self._database.fetch(_SQL["clocks"], _WORTH, _UNWRITTEN_MS)
+        rows = await self._database.fetch(_SQL["clocks"], _WORTH, _UNWRITTEN_MS, max(_WORTH))
         if not rows:
             return 0
         queues, lanes, clocks = ([row[column] for row in rows] for column in range(3))
@@ -152,6 +152,7 @@ async def _take(connection: Connection, lineup: Lineup, due_ms: Sequence[int]) -
         limits.AHEAD_MS,
         float(COST),
         SHARE_MIN,
+        max(_WORTH),
     )
     taken = await connection.fetch(_SQL["take"], *args)
     strange = [row for row in taken if row["finish"] is None]

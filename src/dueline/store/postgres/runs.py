@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import asyncpg
@@ -14,6 +16,7 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind
 from dueline.store.postgres.following import follow, lock_awaiting
+from dueline.store.postgres.fronts import FRONT
 from dueline.store.postgres.gates import leave_gates
 from dueline.store.postgres.part import Part, in_order, queries, run_columns, sparse_column
 from dueline.store.postgres.places import leave_places
@@ -75,7 +78,20 @@ class RunPart(Part):
         return Promoted(len(rows), queues_woken, next_due_ms)
 
     async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
-        rows = await self._database.fetch(_SQL["claim"], worker, queue, lane, ahead_ms, limit)
+        clock = asyncio.get_running_loop().time
+        front = self._fronts.of(queue, lane)
+        began_s = clock()
+        since = front.begin(began_s)
+        rows = await self._database.fetch(_SQL["claim"], worker, queue, lane, ahead_ms, limit, since)
+        if len(rows) == limit:
+            now_s = clock()
+            front.looked(since, rows[-1]["rank"], took_s=now_s - began_s, now_s=now_s)
+        else:
+            front.ran_out()
+            if since != FRONT:
+                rest = limit - len(rows)
+                rows += await self._database.fetch(_SQL["claim"], worker, queue, lane, ahead_ms, rest, FRONT)
+                rows.sort(key=itemgetter("rank"))
         claims, blocked = [], []
         for row in rows:
             if row["claimed_ms"] is None:

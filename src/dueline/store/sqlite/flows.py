@@ -29,6 +29,7 @@ from dueline.store.sqlite.session import Session
 _SQL = queries("flows")
 _RUNS = queries("runs")
 _WORTH = pack([clock_of(0, priority=priority) for priority in PRIORITIES])
+_WORTH_MOST = clock_of(0, priority=PRIORITIES[-1])
 
 
 class FlowPart(Part):
@@ -74,7 +75,7 @@ def _look(session: Session, flows: Iterable[Flow]) -> dict[Level, Seen]:
 
 
 def _look_at(session: Session, level: Level, keys: list[str]) -> Seen:
-    args = (*level, pack(keys), _WORTH, KEYS_TOLD_APART + len(keys))
+    args = (*level, pack(keys), _WORTH, KEYS_TOLD_APART + len(keys), _WORTH_MOST)
     ((clock, known, weight, waiting, given),) = session.rows(_SQL["look"], *args)
     if not known:
         standings = (Standing.FRESH[0], Standing.AGAIN[0], Standing.MISSED[0])
@@ -91,6 +92,6 @@ def _reserve(session: Session, stretches: dict[Flow, Stretch]) -> dict[Flow, Str
 
 def _forget_flows(session: Session, limit: int) -> int:
     """Lines keep where they are before they forget how they came there."""
-    lines = session.rows(_SQL["clocks"], _WORTH)
+    lines = session.rows(_SQL["clocks"], _WORTH, _WORTH_MOST)
     session.rows(_SQL["reserve"], pack([(queue, lane, "", "", "", clock, 0) for queue, lane, clock in lines]))
     return len(session.rows(_SQL["forget"], pack(lines), limit))

@@ -3,8 +3,8 @@
 -- run waits for the answer. Flows are given with the factors of their levels; runs with the numbers of their flows, how many of one flow are
 -- due when. The answer says to where each flow went, by how much, and when; and of lines that nobody looked at before, that they are to be
 -- rebuilt, in which case nothing was taken.
--- The virtual time of a line is where its first ready run stands. Where none is ready nobody owes anything, so it is where the last one
--- ended; of flows that got something a moment ago the runs may not be there yet, so what they got is left out. What the priorities are
+-- The virtual time of a line is where its first ready run stands, but for those that came back from before the line: $16 is the most that a
+-- priority is worth. Where none is ready nobody owes anything, so it is where the last one ended; of flows that got something a moment ago the runs may not be there yet, so what they got is left out. What the priorities are
 -- worth is given, from the lowest. Each LIMIT 1 keeps to one entry of an index where a join could read all flows. Whoever writes runs of a
 -- flow must not wait for others to do so: this commits by itself, ahead of the runs, and does not wait for the disk. Locks are taken in the
 -- order of the key.
@@ -33,7 +33,7 @@ WITH quick AS MATERIALIZED (
     LEFT JOIN LATERAL (
         SELECT r.rank + ($10::bigint[])[r.priority + 1] AS start
         FROM dueline.runs AS r
-        WHERE r.queue = a.queue AND r.lane = a.lane AND r.state = 'ready'
+        WHERE r.queue = a.queue AND r.lane = a.lane AND r.state = 'ready' AND r.rank >= own.finish - $16
         ORDER BY r.rank, r.id
         LIMIT 1
     ) AS head ON true
@@ -172,7 +172,9 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT r.rank + ($1::bigint[])[r.priority + 1] AS start
     FROM dueline.runs AS r
-    WHERE r.queue = l.queue COLLATE "default" AND r.lane = l.lane COLLATE "default" AND r.state = 'ready'
+    WHERE
+        r.queue = l.queue COLLATE "default" AND r.lane = l.lane COLLATE "default" AND r.state = 'ready'
+        AND r.rank >= coalesce(own.finish - $3, -9223372036854775808)
     ORDER BY r.rank, r.id
     LIMIT 1
 ) AS head ON true

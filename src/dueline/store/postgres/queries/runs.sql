@@ -85,16 +85,16 @@ SELECT due_ms FROM dueline.runs WHERE state IN ('scheduled', 'retrying') ORDER B
 
 -- name: claim
 -- move: claim
--- Ready runs of a lane in rank order, for a worker that is registered, unless the queue is paused. A run that came too late to be started
--- is left to `expire`; one that was tried before was not too late. A run of an exclusive job that is due needs the job's place; one that
--- finds it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the place when it starts, and a
--- retried one has it already. Whatever is claimed was picked; but a full join compares by hashes, where a planner that expects one run would
--- compare each with each.
+-- Ready runs of a lane in rank order, from a rank on, for a worker that is registered, unless the queue is paused. A run that came too late
+-- to be started is left to `expire`; one that was tried before was not too late. A run of an exclusive job that is due needs the job's
+-- place; one that finds it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the place when it
+-- starts, and a retried one has it already. Whatever is claimed was picked; but a full join compares by hashes, where a planner that expects
+-- one run would compare each with each.
 WITH picked AS MATERIALIZED (
     SELECT id, job_id, version, token, exclusive, rank, overlap, exclusive AND due_ms <= dueline.now_ms() AS needs_place
     FROM dueline.runs
     WHERE
-        queue = $2 AND lane = $3 AND state = 'ready' AND due_ms <= dueline.now_ms() + $4
+        queue = $2 AND lane = $3 AND state = 'ready' AND rank >= $6 AND due_ms <= dueline.now_ms() + $4
         AND (expires_ms IS NULL OR expires_ms > dueline.now_ms() OR attempt > 0)
         AND EXISTS (SELECT FROM dueline.nodes WHERE boot_id = $1)
         AND NOT EXISTS (SELECT FROM dueline.queue_pauses WHERE queue = $2)
@@ -126,7 +126,8 @@ SELECT
     c.attempt, c.lost, p.exclusive, c.spec, c.begun_ms, c.expires_ms, p.overlap, false AS gated,
     CASE WHEN c.id IS NULL THEN (
         SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held' AND h.waits_for IS NULL
-    ) END AS held
+    ) END AS held,
+    p.rank
 FROM picked AS p
 FULL JOIN claimed AS c ON c.id = p.id
 ORDER BY p.rank, p.id;

@@ -1,7 +1,8 @@
 -- name: look
 -- What matters of a level: its line's virtual time, whether the line was looked at before, the tenant's weight, how many keys of the level
--- wait, and how many of those are among the given ones. The virtual time is where the first ready run stands. Where none is ready nobody
--- owes anything, so it is where the last one ended. What the priorities are worth is given.
+-- wait, and how many of those are among the given ones. The virtual time is where the first ready run stands, but for those that came back
+-- from before the line. Where none is ready nobody owes anything, so it is where the last one ended. What the priorities are worth is given,
+-- and the most of it.
 WITH line AS MATERIALIZED (
     SELECT
         own.finish IS NOT NULL AS known,
@@ -10,7 +11,7 @@ WITH line AS MATERIALIZED (
             coalesce(
                 (
                     SELECT rank + (?6 ->> priority) FROM runs
-                    WHERE queue = ?1 AND lane = ?2 AND state = 'ready'
+                    WHERE queue = ?1 AND lane = ?2 AND state = 'ready' AND rank >= own.finish - ?8
                     ORDER BY rank, id
                     LIMIT 1
                 ),
@@ -93,25 +94,30 @@ pairs (queue, lane) AS (
 SELECT
     p.queue, p.lane,
     max(
-        coalesce(
-            (
-                SELECT o.finish FROM flows AS o
-                WHERE o.queue = p.queue AND o.lane = p.lane AND o.tenant = '' AND o.level = '' AND o.key = ''
-            ),
-            0
-        ),
+        p.own,
         coalesce(
             (
                 SELECT r.rank + (?1 ->> r.priority) FROM runs AS r
-                WHERE r.queue = p.queue AND r.lane = p.lane AND r.state = 'ready'
+                WHERE r.queue = p.queue AND r.lane = p.lane AND r.state = 'ready' AND r.rank >= p.own - ?2
                 ORDER BY r.rank, r.id
                 LIMIT 1
             ),
             (SELECT max(f.finish) FROM flows AS f WHERE f.queue = p.queue AND f.lane = p.lane AND f.level <> '')
         )
     ) AS clock
-FROM pairs AS p
-WHERE p.lane IS NOT NULL;
+FROM (
+    SELECT
+        queue, lane,
+        coalesce(
+            (
+                SELECT o.finish FROM flows AS o
+                WHERE o.queue = pairs.queue AND o.lane = pairs.lane AND o.tenant = '' AND o.level = '' AND o.key = ''
+            ),
+            0
+        ) AS own
+    FROM pairs
+    WHERE lane IS NOT NULL
+) AS p;
 
 -- name: forget
 -- Flows whose runs have all had their turn.

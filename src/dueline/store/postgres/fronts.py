@@ -1,0 +1,76 @@
+"""From where lines are read.
+
+Whoever claims runs reads the index of a line from its front. Entries of runs that were claimed before are dead, and are passed over once
+nobody can see their old versions any more. While somebody can, a report that reads for minutes or an ANALYZE, every look at the front walks
+through all of them: a look that costs more and more. So a line is read from where the last ones ended, and its front only as often as that
+costs a small part of the time. What stands in between, as it came back with an old rank, waits that long.
+
+Where a look at the front costs no more than another, as is the rule, every look is one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from dueline.domain.fairness import HEAD_START
+from dueline.domain.job import PRIORITIES
+
+FRONT = -(1 << 63)
+"""The lowest rank there is."""
+
+_REST = 30
+"""How many times as long as a look at the front took too long the next one is put off."""
+_USUAL_S = 0.02
+"""What a look at a thousand runs takes, about; it is measured from then on."""
+_NOISE_S = 0.003
+"""What a look may take longer than another for no reason."""
+_BACK_S = 0.1
+"""How far behind the last look another begins: runs that were ranked before it may not have been there yet."""
+_MARGIN = HEAD_START * (len(PRIORITIES) - 1)
+"""How far in front of the line whoever comes with the highest priority may stand."""
+_LINES_MAX = 10_000
+
+
+class Front:
+    """One line, as one process reads it."""
+
+    def __init__(self) -> None:
+        self._ends: deque[tuple[float, int]] = deque()
+        """When looks ended, and at which rank: all of the last moments, and one before."""
+        self._usual_s = _USUAL_S
+        self._again_s = 0.0
+
+    def begin(self, now_s: float) -> int:
+        """The rank to read from."""
+        while len(self._ends) > 1 and self._ends[1][0] <= now_s - _BACK_S:
+            self._ends.popleft()
+        if now_s >= self._again_s or not self._ends or self._ends[0][0] > now_s - _BACK_S:
+            return FRONT
+        return self._ends[0][1] - _MARGIN
+
+    def looked(self, since: int, last_rank: int, *, took_s: float, now_s: float) -> None:
+        """A look found as many as it asked for, up to this rank."""
+        self._ends.append((now_s, last_rank))
+        if since == FRONT:
+            self._again_s = now_s + max(took_s - self._usual_s - _NOISE_S, 0.0) * _REST
+        else:
+            self._usual_s = (self._usual_s * 3 + took_s) / 4
+
+    def ran_out(self) -> None:
+        """A look found fewer: there is no line to speak of."""
+        self._ends.clear()
+
+
+class Fronts:
+    """The lines that one process reads."""
+
+    def __init__(self) -> None:
+        self._fronts: dict[tuple[str, str], Front] = {}
+
+    def of(self, queue: str, lane: str) -> Front:
+        front = self._fronts.get((queue, lane))
+        if front is None:
+            if len(self._fronts) >= _LINES_MAX:
+                self._fronts.clear()
+            front = self._fronts[queue, lane] = Front()
+        return front
