@@ -12,6 +12,7 @@ from dueline.domain.errors import LeaseLost, StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.runtime.signals import Stop
 from dueline.worker.executors.http import CONNECTIONS_PER_HOST_MAX
+from dueline.worker.executors.widths import PLACES_AT_FIRST, SILENT_S
 from tests.api.serving import ServedApi
 from tests.support.stores import a_reclaim
 from tests.support.target import Answer, Target
@@ -119,6 +120,11 @@ async def test_a_call_that_waits_when_the_lease_is_over_is_not_made_and_goes_bac
     target.on("/wait", lambda _: answer)
     run_ids = enqueue(api, http(target, "/wait"), CONNECTIONS_PER_HOST_MAX + 4)
     await hired.lease()
+    places = PLACES_AT_FIRST
+    while places < CONNECTIONS_PER_HOST_MAX:
+        await target.wait_for_hits(places)
+        hired.clock.advance(2 * SILENT_S)
+        places *= 2
     await target.wait_for_hits(CONNECTIONS_PER_HOST_MAX)
     hired.outlive_the_lease()
     answer.set_result(Answer())

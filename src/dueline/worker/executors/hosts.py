@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterator
 
 from dueline.engine.execution.exchange import HttpCall
+from dueline.worker.executors.widths import SILENT_S, Width
 
 EXPIRY_STEP_S = 0.01
 """The least time between two looks at all that wait for the sake of their timeouts."""
@@ -18,11 +19,12 @@ EXPIRY_STEP_S = 0.01
 class Host:
     """Who waits there since when, and how many calls are under way of how many that may be."""
 
-    __slots__ = ("has_turn", "name", "places", "under_way", "waiting")
+    __slots__ = ("has_turn", "name", "places", "under_way", "waiting", "width")
 
-    def __init__(self, name: str, places: float) -> None:
+    def __init__(self, name: str, most: int) -> None:
         self.name = name
-        self.places = places
+        self.width = Width(most)
+        self.places: float = self.width.places
         self.under_way = 0
         self.waiting: deque[tuple[HttpCall, float]] = deque()
         self.has_turn = False
@@ -31,14 +33,17 @@ class Host:
 class Hosts:
     """Every call that is taken must be told to have left."""
 
-    def __init__(self, places: int) -> None:
-        """`places` is what each host has."""
-        self._places = places
+    def __init__(self, most: int) -> None:
+        """`most` is how many calls to one host may be under way."""
+        self._most = most
         self._hosts: dict[str, Host] = {}
         self._turns: deque[Host] = deque()
         """Those that may have a place for somebody who waits."""
         self._expires_s = math.inf
         """No call that waits runs out of time before this."""
+        self._crowded: set[Host] = set()
+        """Those where somebody has to wait."""
+        self._look_s = 0.0
 
     @property
     def ready(self) -> bool:
@@ -46,19 +51,20 @@ class Hosts:
         return bool(self._turns)
 
     @property
-    def expires_s(self) -> float:
-        return self._expires_s
+    def next_s(self) -> float:
+        """When there is something to do again: `expire` or `look`."""
+        return min(self._expires_s, self._look_s) if self._crowded else self._expires_s
 
     def add(self, call: HttpCall, now_s: float) -> None:
         self._expires_s = min(self._expires_s, now_s + call.timeout_ms / 1000)
         name = call.url[: call.url.find("/", len("https://"))]
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = Host(name, self._places)
+            host = self._hosts[name] = Host(name, self._most)
         host.waiting.append((call, now_s))
         self._give_turn(host)
 
-    def take(self) -> tuple[Host, HttpCall, float] | None:
+    def take(self, now_s: float) -> tuple[Host, HttpCall, float] | None:
         """The next call that has a place, and since when it waited."""
         turns = self._turns
         while turns:
@@ -68,10 +74,14 @@ class Hosts:
                 return host, *host.waiting.popleft()
             turns.popleft()
             host.has_turn = False
+            if host.waiting and host not in self._crowded:
+                self._crowded.add(host)
+                host.width.begin(now_s)
         return None
 
     def leave(self, host: Host) -> None:
         host.under_way -= 1
+        host.width.answered += 1
         if host.waiting:
             self._give_turn(host)
         elif not host.under_way:
@@ -82,8 +92,23 @@ class Hosts:
         host.places = math.inf
         self._give_turn(host)
 
+    def look(self, now_s: float) -> None:
+        """Let hosts where somebody waits have as many places as they make use of."""
+        if now_s < self._look_s:
+            return
+        self._look_s = now_s + SILENT_S / 2
+        for host in list(self._crowded):
+            if not host.waiting:
+                self._crowded.discard(host)
+            elif host.places < math.inf:
+                host.width.adapt(now_s)
+                host.places = host.width.places
+                self._give_turn(host)
+
     def expire(self, now_s: float) -> list[tuple[HttpCall, float]]:
         """Take out the calls whose time has run out while they waited."""
+        if now_s < self._expires_s:
+            return []
         expired = self._take_out(lambda call, since_s: since_s + call.timeout_ms / 1000 <= now_s)
         ends_s = (since_s + call.timeout_ms / 1000 for call, since_s in self.waiting())
         self._expires_s = max(min(ends_s, default=math.inf), now_s + EXPIRY_STEP_S)

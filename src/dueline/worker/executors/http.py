@@ -230,8 +230,8 @@ class HttpExecutor:
         timeout_ms = self._multi.timeout()
         if timeout_ms < 0 and len(self._idle) == len(self._transfers):
             return -1
-        until_expiry_s = max(self._hosts.expires_s - self._monotonic(), 0.0)
-        return min(WAIT_S_MAX, until_expiry_s, WAIT_S_MAX if timeout_ms < 0 else timeout_ms / 1000)
+        until_next_s = max(self._hosts.next_s - self._monotonic(), 0.0)
+        return min(WAIT_S_MAX, until_next_s, WAIT_S_MAX if timeout_ms < 0 else timeout_ms / 1000)
 
     def _take_orders(self) -> None:
         os.eventfd_read(self._wake_fd)
@@ -257,11 +257,11 @@ class HttpExecutor:
                 self._done.append(self._failed(call, HttpFailure.INTERNAL, repr(error)))
 
     def _start_some(self, now_s: float) -> None:
-        if now_s >= self._hosts.expires_s:
-            for call, since_s in self._hosts.expire(now_s):
-                self._done.append(self._failed(call, HttpFailure.TIMEOUT, "no connection was free in time", since_s))
+        for call, since_s in self._hosts.expire(now_s):
+            self._done.append(self._failed(call, HttpFailure.TIMEOUT, "no connection was free in time", since_s))
+        self._hosts.look(now_s)
         for _ in range(STARTS_PER_PASS):
-            taken = self._hosts.take()
+            taken = self._hosts.take(now_s)
             if taken is None:
                 break
             self._start(*taken, now_s)
