@@ -36,8 +36,9 @@ def url_problem(url: str) -> str | None:
     return _authority_problem(parts["authority"])
 
 
+@lru_cache(maxsize=4_096)
 def authority(url: str) -> str:
-    """Host and port of a URL as it is written, in lower case."""
+    """Host and port of a URL as it is written, in lower case. Kept: runs without a job call the same few URLs again and again."""
     parts = _URL.fullmatch(url)
     return "" if parts is None else parts["authority"].lower()
 

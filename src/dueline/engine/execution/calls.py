@@ -64,7 +64,7 @@ def prepare_call(
     target = execution.target
     assert isinstance(target, HttpTarget)
     body, content_type, encode = _encode_body(target)
-    names = {name.lower() for name in target.headers}
+    names = {name.lower() for name in target.headers} if target.headers else ()
     headers = [f"{name}: {value}" for name, value in target.headers.items()]
     if content_type is not None and "content-type" not in names:
         headers.append(f"Content-Type: {content_type}")
@@ -81,7 +81,7 @@ def prepare_call(
         target.expected_status or SUCCESSES,
         target.sign,
         _options(target),
-        _compile(target.url, headers, None if encode is None or body is None else body.decode(), encode),
+        _compile(target.url, headers, body, encode),
         job_name,
         gates,
     )
@@ -158,9 +158,11 @@ def _options(target: HttpTarget) -> CallOptions:
     )
 
 
-def _compile(url: str, headers: list[str], body: str | None, encode: Encode | None) -> Templates | None:
+def _compile(url: str, headers: list[str], body: bytes | None, encode: Encode | None) -> Templates | None:
+    if "{{" not in url and "{{" not in "\n".join(headers) and (body is None or b"{{" not in body):
+        return None  # As nearly always: a run without a job pays for this each time.
     filled_url = compile_template(url, in_url)
-    filled_body = None if body is None or encode is None else compile_template(body, encode)
+    filled_body = None if body is None or encode is None else compile_template(body.decode(), encode)
     lines = tuple(compile_template(line, in_header) or line for line in headers)
     filled_lines = lines if any(isinstance(line, Template) for line in lines) else None
     if filled_url is None and filled_body is None and filled_lines is None:
