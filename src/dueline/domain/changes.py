@@ -75,6 +75,8 @@ DecideChange = Callable[[JobInHand], JobChange]
 
 def compiled(schedule: Schedule, calendars: Calendars) -> FireTimes:
     """The instants of a schedule with its calendars; one that is not there any more excludes nothing."""
+    if not schedule.calendars:
+        return compile_schedule(schedule)
     return compile_schedule(schedule, tuple(calendars[name] for name in schedule.calendars if name in calendars))
 
 

@@ -217,6 +217,8 @@ SHARDS_TAKEN_PER_PASS = 64
 
 # Batches.
 FIRE_BATCH = 1_000
+DUE_PAGE = 4 * FIRE_BATCH
+"""Due plans that are read at once, to be fired by batches: the look into every shard is a third of what firing a single batch costs."""
 CLAIM_BATCH = 1_000
 """Rows per statement: past a thousand the cost per row is flat, and a statement takes some ten milliseconds."""
 FINISH_BATCH = 1_000

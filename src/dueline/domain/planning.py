@@ -32,7 +32,7 @@ class Misfire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cap: int = limits.MISFIRE_CAP
 
 
-class Position(msgspec.Struct, frozen=True, kw_only=True):
+class Position(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How far a job's schedule has been decided.
 
     `next_ms` is the first occurrence nobody has decided about, `due_ms` the first one that fires: until then there is nothing to do.
@@ -46,7 +46,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     runs_left: int | None = None
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True, gc=False):
     """The occurrences to run, in order, those that do not run, and the first one left undecided (None: the schedule is exhausted)."""
 
     missed_ms: tuple[int, ...]

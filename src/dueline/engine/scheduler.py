@@ -87,7 +87,7 @@ class Scheduler:
         self._full_after_ms = 0
 
     async def step(self) -> float:
-        """One page of due plans, at once followed by the next until none is left.
+        """One page of due plans in batches, at once followed by the next until none is left.
 
         Without a trusted lease it does nothing: another may be firing already.
         """
@@ -104,12 +104,13 @@ class Scheduler:
         lowest_ms = self._first_ms if self._options.recovery is RecoveryMode.HOLD else 0
         since_ms = lowest_ms if full else max(lowest_ms, self._scanned_ms - _OVERLAP_MS)
         until_ms = now_ms + limits.AHEAD_MS
-        due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.FIRE_BATCH)
+        due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.DUE_PAGE)
         delay_s = limits.POLL_S
-        if due:
-            firings = await self._decide(due, now_ms=now_ms, until_ms=until_ms)
-            delay_s = 0.0 if await self._fire(firings, epochs) else limits.POLL_S
-        else:
+        for start in range(0, len(due), limits.FIRE_BATCH):
+            firings = await self._decide(due[start : start + limits.FIRE_BATCH], now_ms=now_ms, until_ms=until_ms)
+            if await self._fire(firings, epochs):
+                delay_s = 0.0
+        if not due:
             self._scanned_ms = now_ms
             if full:
                 self._full_after_ms = now_ms + int(_FULL_SCANS_S * 1000)
@@ -151,11 +152,12 @@ class Scheduler:
 
     async def _decide(self, due: Sequence[DuePlan], *, now_ms: int, until_ms: int, early: bool = False) -> list[Firing]:
         """What to write for due plans; `early` leaves those out of which more is to be decided than when they run."""
-        versions = await self._definitions.load({(plan.job_id, plan.version) for plan in due})
+        keys = [(planned.job_id, planned.version) for planned in due]
+        versions = await self._definitions.load(keys)
         calendars = await calendars_of(self._store, versions.values())
         firings = []
-        for planned in due:
-            version = versions.get((planned.job_id, planned.version))
+        for planned, key in zip(due, keys, strict=True):
+            version = versions.get(key)
             if version is None or version.definition.schedule is None:
                 # It cannot be, and must not keep the others from firing.
                 log.error("plan without a schedule", job_id=job_text(planned.job_id), version=planned.version)

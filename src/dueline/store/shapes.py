@@ -45,7 +45,7 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Scheduled before."""
 
 
-class DuePlan(msgspec.Struct, frozen=True):
+class DuePlan(msgspec.Struct, frozen=True, gc=False):
     """A plan to act on. Its generation grows with every change of the job, whether it makes a new version or not."""
 
     job_id: JobId
@@ -56,7 +56,7 @@ class DuePlan(msgspec.Struct, frozen=True):
     runs_left: int | None = None
 
 
-class Firing(msgspec.Struct, frozen=True):
+class Firing(msgspec.Struct, frozen=True, gc=False):
     """One job's occurrences, written together with the move of its schedule, or not at all.
 
     It takes effect only while the plan still is at (`generation`, `next_ms`). `position` is where the schedule moves to; `unfired` is
