@@ -15,8 +15,8 @@ WITH chosen AS MATERIALIZED (
     ORDER BY job_id
     FOR NO KEY UPDATE
 )
-UPDATE dueline.plans AS p SET stale = true FROM chosen AS c WHERE p.job_id = c.job_id
-RETURNING p.job_id;
+UPDATE dueline.plans SET stale = true WHERE job_id = ANY(ARRAY(SELECT job_id FROM chosen))
+RETURNING job_id;
 
 -- name: get
 SELECT tenant, name, calendar, version, updated_ms FROM dueline.calendars WHERE tenant = $1 AND name = $2;
@@ -40,8 +40,9 @@ SELECT FROM dueline.calendars WHERE tenant = $1 AND name = $2 FOR UPDATE;
 SELECT EXISTS (
     SELECT
     FROM dueline.calendar_uses AS u
-    JOIN dueline.jobs AS j ON j.id = u.job_id AND j.deleted_ms IS NULL
-    WHERE u.tenant = $1 AND u.name = $2
+    WHERE
+        u.tenant = $1 AND u.name = $2
+        AND (SELECT j.deleted_ms IS NULL FROM dueline.jobs AS j WHERE j.id = u.job_id)
 );
 
 -- name: delete
@@ -63,6 +64,8 @@ ON CONFLICT DO NOTHING;
 
 -- name: unuse
 -- Forget that jobs name calendars.
-DELETE FROM dueline.calendar_uses AS u
-USING unnest($1::text[], $2::text[], $3::uuid[]) AS g (tenant, name, job_id)
-WHERE u.tenant = g.tenant AND u.name = g.name AND u.job_id = g.job_id;
+DELETE FROM dueline.calendar_uses
+WHERE ctid = ANY(ARRAY(
+    SELECT (SELECT u.ctid FROM dueline.calendar_uses AS u WHERE u.tenant = g.tenant AND u.name = g.name AND u.job_id = g.job_id)
+    FROM unnest($1::text[], $2::text[], $3::uuid[]) AS g (tenant, name, job_id)
+));

@@ -19,23 +19,34 @@ FOR UPDATE;
 -- name: displace_found
 -- Then the places: blocked runs that still are, each with the run in its way, and whether that one is being executed. A place whose run
 -- is gone counts as one that is not; one that another run has got meanwhile is left for the next time.
-SELECT r.id, r.job_id, p.run_id, coalesce(o.state = 'running' AND o.due_ms <= dueline.now_ms(), false) AS executing
-FROM unnest($1::uuid[], $2::bigint[]) AS b (id, token)
-JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running')
-JOIN dueline.places AS p ON p.job_id = r.job_id AND p.run_id <> r.id
-LEFT JOIN dueline.runs AS o ON o.id = p.run_id
-WHERE o.id IS NULL OR o.id = ANY($3::uuid[])
-ORDER BY p.job_id
-FOR UPDATE OF p;
+SELECT
+    c.id, c.job_id, p.run_id,
+    coalesce(
+        (SELECT o.state = 'running' AND o.due_ms <= dueline.now_ms() FROM dueline.runs AS o WHERE o.id = p.run_id), false
+    ) AS executing
+FROM (
+    SELECT r.id, r.job_id
+    FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS b (id, token)
+    JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running') AND r.id = ANY($1::uuid[])
+    ORDER BY r.job_id
+) AS c
+CROSS JOIN LATERAL (
+    SELECT i.run_id
+    FROM dueline.places AS i
+    WHERE
+        i.job_id = c.job_id AND i.run_id <> c.id
+        AND (i.run_id = ANY($3::uuid[]) OR (SELECT true FROM dueline.runs AS o WHERE o.id = i.run_id) IS NOT TRUE)
+    FOR UPDATE
+) AS p;
 
 -- name: displace_older
 -- move: cancel
 -- Runs that end because a later run of their job is held now: those named, which are locked, and those that waited for the same place.
 WITH ended AS (
     DELETE FROM dueline.runs AS r
-    USING unnest($1::uuid[], $2::uuid[]) AS h (id, job_id)
+    USING ROWS FROM (unnest($1::uuid[], $2::uuid[]), generate_subscripts($1::uuid[], 1)) AS h (id, job_id)
     WHERE
-        r.job_id = h.job_id AND r.id <> h.id
+        r.job_id = h.job_id AND r.job_id = ANY($2::uuid[]) AND r.id <> h.id
         AND (r.id = ANY($3::uuid[]) OR (r.state = 'held' AND r.waits_for IS NULL AND r.reason = 'overlap' AND r.id < h.id))
     RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
 )
@@ -73,11 +84,12 @@ LIMIT $1;
 WITH chosen AS MATERIALIZED (
     SELECT id
     FROM dueline.runs
-    WHERE id = ANY($1::uuid[]) AND cancel IS NOT NULL AND state IN ('scheduled', 'ready', 'held', 'retrying')
+    -- Said in this way, it is no question for the index of all that are to end.
+    WHERE id = ANY($1::uuid[]) AND (cancel IS NOT NULL) IS TRUE AND state IN ('scheduled', 'ready', 'held', 'retrying')
     ORDER BY id
     FOR UPDATE
 ), ended AS (
-    DELETE FROM dueline.runs AS r USING chosen AS c WHERE r.id = c.id RETURNING r.*
+    DELETE FROM dueline.runs AS r WHERE r.id = ANY(ARRAY(SELECT id FROM chosen)) RETURNING r.*
 )
 INSERT INTO dueline.history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
@@ -94,13 +106,16 @@ RETURNING id, job_id, finished_ms;
 -- move: cancel
 -- Runs that end before they started, each for its reason.
 WITH chosen AS MATERIALIZED (
-    SELECT r.id, c.reason
-    FROM unnest($1::uuid[], $2::text[]) AS c (id, reason)
-    JOIN dueline.runs AS r ON r.id = c.id AND r.state IN ('scheduled', 'ready', 'held') AND r.attempt = 0
-    ORDER BY r.id
-    FOR UPDATE OF r
+    SELECT id
+    FROM dueline.runs
+    WHERE id = ANY($1::uuid[]) AND state IN ('scheduled', 'ready', 'held') AND attempt = 0
+    ORDER BY id
+    FOR UPDATE
 ), ended AS (
-    DELETE FROM dueline.runs AS r USING chosen AS c WHERE r.id = c.id RETURNING r.*, c.reason AS why
+    DELETE FROM dueline.runs AS r
+    USING ROWS FROM (unnest($1::uuid[], $2::text[]), generate_subscripts($1::uuid[], 1)) AS c (id, reason)
+    WHERE r.id = c.id AND r.id = ANY(ARRAY(SELECT id FROM chosen))
+    RETURNING r.*, c.reason AS why
 )
 INSERT INTO dueline.history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
@@ -161,12 +176,13 @@ WITH chosen AS MATERIALIZED (
     SELECT id
     FROM dueline.runs
     WHERE
-        id = ANY($1::uuid[]) AND expires_ms <= dueline.now_ms() AND attempt = 0
+        -- Said in this way, it is no question for the index of all that come too late.
+        id = ANY($1::uuid[]) AND (expires_ms <= dueline.now_ms()) IS TRUE AND attempt = 0
         AND state IN ('scheduled', 'ready', 'held', 'retrying')
     ORDER BY id
     FOR UPDATE
 ), ended AS (
-    DELETE FROM dueline.runs AS r USING chosen AS c WHERE r.id = c.id RETURNING r.*
+    DELETE FROM dueline.runs AS r WHERE r.id = ANY(ARRAY(SELECT id FROM chosen)) RETURNING r.*
 )
 INSERT INTO dueline.history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,

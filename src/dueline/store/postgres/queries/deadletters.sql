@@ -45,7 +45,7 @@ WHERE
 -- name: found
 -- First step of redriving: dead letters that are still there, locked in the order of the ids, as everywhere. Another request for the same
 -- ones waits, and finds them gone. `runs.enqueue`, `redriven` and `purge` follow.
-SELECT run_id FROM dueline.dead_letters WHERE run_id = ANY($2::uuid[]) AND tenant = $1 ORDER BY run_id FOR UPDATE;
+SELECT run_id FROM dueline.dead_letters WHERE run_id = ANY($2::uuid[]) AND (tenant = $1) IS TRUE ORDER BY run_id FOR UPDATE;
 
 -- name: redriven
 -- Dead letters, each given with the run that is to take its place, for which that run exists, live or finished.
@@ -57,8 +57,8 @@ WHERE
 
 -- name: purge
 -- Somebody has dealt with them. Locked in the order of the ids, as everywhere.
-WITH chosen AS MATERIALIZED (
-    SELECT run_id FROM dueline.dead_letters WHERE run_id = ANY($2::uuid[]) AND tenant = $1 ORDER BY run_id FOR UPDATE
-)
-DELETE FROM dueline.dead_letters AS d USING chosen AS c WHERE d.run_id = c.run_id
-RETURNING d.run_id;
+DELETE FROM dueline.dead_letters
+WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM dueline.dead_letters WHERE run_id = ANY($2::uuid[]) AND (tenant = $1) IS TRUE ORDER BY run_id FOR UPDATE
+))
+RETURNING run_id;

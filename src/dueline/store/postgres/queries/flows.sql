@@ -131,7 +131,7 @@ FROM (
     SELECT
         l.queue, l.lane, '' AS tenant, '' AS level, '' AS key,
         CASE
-            WHEN EXISTS (SELECT FROM dueline.runs AS o WHERE o.queue = l.queue AND o.lane = l.lane AND o.state = 'ready') THEN 0
+            WHEN (SELECT true FROM dueline.runs AS o WHERE o.queue = l.queue AND o.lane = l.lane AND o.state = 'ready' LIMIT 1) THEN 0
             ELSE dueline.now_ms()
         END AS finish
     FROM unnest($1::text[], $2::text[]) AS l (queue, lane)
@@ -141,7 +141,9 @@ FROM (
         coalesce(r.fairness_key, ''),
         r.rank + ($3::bigint[])[r.priority + 1] - CASE WHEN r.attempt = 0 AND r.missed THEN $7 ELSE 0 END + $8
     FROM unnest($1::text[], $2::text[]) AS l (queue, lane)
-    JOIN dueline.runs AS r ON r.queue = l.queue AND r.lane = l.lane AND r.state = 'ready'
+    CROSS JOIN LATERAL (
+        SELECT * FROM dueline.runs WHERE queue = l.queue AND lane = l.lane AND state = 'ready' OFFSET 0
+    ) AS r
 ) AS b
 GROUP BY b.queue, b.lane, b.tenant, b.level, b.key
 ORDER BY b.queue COLLATE "C", b.lane COLLATE "C", b.tenant COLLATE "C", b.level COLLATE "C", b.key COLLATE "C"

@@ -22,8 +22,9 @@ ON CONFLICT DO NOTHING;
 -- What passing took from the buckets, and when those who wait should be looked at.
 UPDATE dueline.gates AS g
 SET full_us = c.full_us, refill_ms = CASE WHEN c.awaited OR g.refill_ms IS NOT NULL THEN least(g.refill_ms, c.refill_ms) END
-FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::boolean[]) AS c (gate, full_us, refill_ms, awaited)
-WHERE g.gate = c.gate;
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::boolean[]), generate_subscripts($1::uuid[], 1))
+    AS c (gate, full_us, refill_ms, awaited)
+WHERE g.gate = c.gate AND g.gate = ANY($1::uuid[]);
 
 -- name: hold_refused
 -- move: hold
@@ -32,8 +33,9 @@ UPDATE dueline.runs AS r
 SET
     state = 'held', reason = f.reason, waits_for = f.gate, token = r.token + 1, worker = NULL, claimed_ms = NULL,
     attempt = r.attempt - 1
-FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]) AS f (id, token, gate, reason)
-WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]), generate_subscripts($1::uuid[], 1))
+    AS f (id, token, gate, reason)
+WHERE r.id = f.id AND r.token = f.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
 RETURNING r.id;
 
 -- name: leave
@@ -84,22 +86,22 @@ SET
     refill_ms = CASE WHEN EXISTS (
         SELECT FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held'
     ) THEN n.refill_ms END
-FROM unnest($1::uuid[], $2::bigint[]) AS n (gate, refill_ms)
-WHERE g.gate = n.gate;
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS n (gate, refill_ms)
+WHERE g.gate = n.gate AND g.gate = ANY($1::uuid[]);
 
 -- name: next_refill
-SELECT min(refill_ms) FROM dueline.gates WHERE refill_ms IS NOT NULL;
+SELECT refill_ms FROM dueline.gates WHERE refill_ms IS NOT NULL ORDER BY refill_ms LIMIT 1;
 
 -- name: sweep_places
 -- A place is worth what its run is: one whose run is not under way is nobody's. Whoever has one locked sees to it.
 DELETE FROM dueline.gate_places
-WHERE (gate, run_id) IN (
-    SELECT p.gate, p.run_id
+WHERE ctid = ANY(ARRAY(
+    SELECT p.ctid
     FROM dueline.gate_places AS p
     -- Asked of each run by its id, however early this was planned.
     WHERE (SELECT r.state FROM dueline.runs AS r WHERE r.id = p.run_id) IS DISTINCT FROM 'running'
     FOR UPDATE SKIP LOCKED
-);
+));
 
 -- name: sweep_found
 -- Gates where somebody waits though there is room: the truth behind a release that was missed, or that went to one who cannot use it.
@@ -117,7 +119,7 @@ WITH RECURSIVE awaited (gate) AS (
 )
 SELECT a.gate, g.most - t.taken AS room
 FROM awaited AS a
-LEFT JOIN dueline.gates AS g ON g.gate = a.gate
+LEFT JOIN LATERAL (SELECT gate, most, refill_ms FROM dueline.gates WHERE gate = a.gate OFFSET 0) AS g ON true
 CROSS JOIN LATERAL (SELECT count(*)::integer AS taken FROM dueline.gate_places AS p WHERE p.gate = a.gate) AS t
 WHERE g.gate IS NULL OR (g.refill_ms IS NULL AND (g.most IS NULL OR g.most > t.taken))
 LIMIT $1;

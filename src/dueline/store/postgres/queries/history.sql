@@ -48,10 +48,8 @@ DELETE FROM dueline.history_other WHERE finished_ms >= $1 AND finished_ms < $2 R
 
 -- name: forget_letters
 -- Their dead letters, in the order of the ids, as everywhere.
-WITH chosen AS MATERIALIZED (
-    SELECT run_id FROM dueline.dead_letters WHERE run_id = ANY($1::uuid[]) ORDER BY run_id FOR UPDATE
-)
-DELETE FROM dueline.dead_letters AS d USING chosen AS c WHERE d.run_id = c.run_id;
+DELETE FROM dueline.dead_letters
+WHERE ctid = ANY(ARRAY(SELECT ctid FROM dueline.dead_letters WHERE run_id = ANY($1::uuid[]) ORDER BY run_id FOR UPDATE));
 
 -- name: mark
 -- Remember up to when they are gone.

@@ -42,7 +42,7 @@ SELECT
     j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
     j.updated_ms, j.since_ms
 FROM dueline.jobs AS j
-LEFT JOIN dueline.plans AS p ON p.job_id = j.id
+LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
 WHERE
     j.tenant = $1 AND j.id < $2 AND j.deleted_ms IS NULL
     AND CASE WHEN $3::text IS NULL THEN true ELSE j.state = $3 END
@@ -59,12 +59,13 @@ WITH wanted AS (
     SELECT * FROM unnest($1::uuid[], $2::integer[]) AS w (job_id, version)
 )
 SELECT j.id AS job_id, j.version, j.tenant, j.definition
-FROM wanted AS w JOIN dueline.jobs AS j ON j.id = w.job_id AND j.version = w.version
+FROM wanted AS w
+CROSS JOIN LATERAL (SELECT * FROM dueline.jobs WHERE id = w.job_id AND version = w.version OFFSET 0) AS j
 UNION ALL
 SELECT v.job_id, v.version, j.tenant, v.definition
 FROM wanted AS w
-JOIN dueline.job_versions AS v ON v.job_id = w.job_id AND v.version = w.version
-JOIN dueline.jobs AS j ON j.id = v.job_id;
+CROSS JOIN LATERAL (SELECT * FROM dueline.job_versions WHERE job_id = w.job_id AND version = w.version OFFSET 0) AS v
+CROSS JOIN LATERAL (SELECT tenant FROM dueline.jobs WHERE id = v.job_id OFFSET 0) AS j;
 
 -- name: versions_of
 -- All versions of a job, oldest first.
@@ -133,7 +134,7 @@ WITH gone AS (
     WHERE id = ANY($1::uuid[]) AND state IN ('scheduled', 'ready', 'held', 'running')
     RETURNING id, job_id
 )
-DELETE FROM dueline.places AS p USING gone WHERE p.job_id = gone.job_id AND p.run_id = gone.id;
+DELETE FROM dueline.places WHERE job_id = ANY(ARRAY(SELECT job_id FROM gone)) AND run_id = ANY(ARRAY(SELECT id FROM gone));
 
 -- name: hold_runs
 -- move: hold
@@ -155,18 +156,18 @@ ORDER BY due_ms, id;
 -- move: free
 -- Each with its rank: while its job was paused its line went on.
 UPDATE dueline.runs AS r SET state = 'ready', reason = NULL, token = r.token + 1, rank = f.rank
-FROM unnest($1::uuid[], $2::bigint[]) AS f (id, rank)
-WHERE r.id = f.id AND r.state = 'held';
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS f (id, rank)
+WHERE r.id = f.id AND r.state = 'held' AND r.id = ANY($1::uuid[]);
 
 -- name: cancel_runs
 -- move: cancel
 WITH ended AS (
     DELETE FROM dueline.runs AS r
-    USING unnest($1::uuid[], $2::text[]) AS c (id, reason)
-    WHERE r.id = c.id AND r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running')
+    USING ROWS FROM (unnest($1::uuid[], $2::text[]), generate_subscripts($1::uuid[], 1)) AS c (id, reason)
+    WHERE r.id = c.id AND r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running') AND r.id = ANY($1::uuid[])
     RETURNING r.*, c.reason AS why, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
 ), left_places AS (
-    DELETE FROM dueline.places AS p USING ended AS e WHERE p.job_id = e.job_id AND p.run_id = e.id
+    DELETE FROM dueline.places WHERE job_id = ANY(ARRAY(SELECT job_id FROM ended)) AND run_id = ANY(ARRAY(SELECT id FROM ended))
 )
 INSERT INTO dueline.history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,

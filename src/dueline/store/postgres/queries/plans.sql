@@ -15,7 +15,7 @@ CROSS JOIN LATERAL (
 SELECT p.second_ms, count(*) AS plans
 FROM unnest($1::smallint[]) AS s (shard)
 CROSS JOIN LATERAL (
-    SELECT due_ms / 1000 * 1000 AS second_ms FROM dueline.plans WHERE shard = s.shard AND due_ms >= $2 AND due_ms < $3
+    SELECT due_ms / 1000 * 1000 AS second_ms FROM dueline.plans WHERE shard = s.shard AND due_ms >= $2 AND due_ms < $3 OFFSET 0
 ) AS p
 GROUP BY p.second_ms
 HAVING count(*) >= $4;
@@ -30,8 +30,8 @@ SELECT least(
             SELECT due_ms FROM dueline.plans WHERE shard = s.shard AND due_ms IS NOT NULL ORDER BY due_ms LIMIT 1
         ) AS p
     ),
-    (SELECT min(due_ms) FROM dueline.runs WHERE state IN ('scheduled', 'retrying')),
-    (SELECT min(refill_ms) FROM dueline.gates WHERE refill_ms IS NOT NULL)
+    (SELECT due_ms FROM dueline.runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1),
+    (SELECT refill_ms FROM dueline.gates WHERE refill_ms IS NOT NULL ORDER BY refill_ms LIMIT 1)
 );
 
 -- name: fire
@@ -46,31 +46,33 @@ WITH owned AS MATERIALIZED (
     JOIN unnest($1::smallint[], $2::bigint[]) AS e (shard, epoch) ON s.shard = e.shard AND s.epoch = e.epoch
     FOR SHARE OF s
 ), firing AS MATERIALIZED (
-    SELECT f.*
-    FROM unnest(
-        $3::uuid[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::integer[]
+    SELECT f.*, f.following_ms IS NULL AND f.awaiting IS NULL AS last
+    FROM ROWS FROM (
+        unnest($3::uuid[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::integer[]),
+        generate_subscripts($3::uuid[], 1)
     ) AS f (job_id, shard, generation, next_ms, following_ms, due_ms, awaiting, runs_left)
-    WHERE f.shard IN (SELECT shard FROM owned)
+    WHERE (f.shard IN (SELECT shard FROM owned)) IS TRUE
 ), moved AS (
     UPDATE dueline.plans AS p
     SET next_ms = f.following_ms, due_ms = f.due_ms, awaiting = f.awaiting, runs_left = f.runs_left
     FROM firing AS f
     WHERE
-        (f.following_ms IS NOT NULL OR f.awaiting IS NOT NULL)
-        AND p.job_id = f.job_id AND p.generation = f.generation AND p.next_ms = f.next_ms AND p.due_ms IS NOT NULL
+        NOT f.last
+        AND p.job_id = f.job_id AND p.generation = f.generation AND p.next_ms = f.next_ms AND (p.due_ms IS NOT NULL) IS TRUE
+        AND p.job_id = ANY($3::uuid[])
     RETURNING p.job_id
 ), exhausted AS (
     DELETE FROM dueline.plans AS p
     USING firing AS f
     WHERE
-        f.following_ms IS NULL AND f.awaiting IS NULL
-        AND p.job_id = f.job_id AND p.generation = f.generation AND p.next_ms = f.next_ms AND p.due_ms IS NOT NULL
+        f.last
+        AND p.job_id = f.job_id AND p.generation = f.generation AND p.next_ms = f.next_ms AND (p.due_ms IS NOT NULL) IS TRUE
+        AND p.job_id = ANY($3::uuid[])
     RETURNING p.job_id
 ), finished AS (
     UPDATE dueline.jobs AS j
     SET state = 'finished', updated_ms = dueline.now_ms()
-    FROM exhausted AS x
-    WHERE j.id = x.job_id AND j.state = 'active'
+    WHERE j.id = ANY(ARRAY(SELECT job_id FROM exhausted)) AND j.state = 'active'
 ), fired AS (
     SELECT job_id FROM moved UNION ALL SELECT job_id FROM exhausted
 ), written AS (
@@ -118,18 +120,22 @@ SELECT job_id, EXISTS (SELECT FROM written WHERE state = 'scheduled') AS waiting
 
 -- name: lock_awaiting
 -- Before runs end: lock the plans that await them, ahead of the runs as everywhere, so that they can `follow`. Which run a plan awaits
--- is written together with the run, so a plan that awaits none of these now will not begin to.
-SELECT job_id FROM dueline.plans WHERE awaiting = ANY($1::uuid[]) ORDER BY job_id FOR NO KEY UPDATE;
+-- is written together with the run, so a plan that awaits none of these now will not begin to. They are found by that, and locked by
+-- their ids: asked for in order at once, a planner that expects none walks all plans in that order.
+SELECT job_id
+FROM dueline.plans
+WHERE job_id = ANY(ARRAY(SELECT job_id FROM dueline.plans WHERE awaiting = ANY($1::uuid[]))) AND awaiting = ANY($1::uuid[])
+ORDER BY job_id
+FOR NO KEY UPDATE;
 
 -- name: follow
 -- Schedules that await the end of these runs go on from it. A paused job gets the occurrence, and nothing to act on.
 UPDATE dueline.plans AS p
 SET
     next_ms = e.ended_ms + p.delay_ms, awaiting = NULL,
-    due_ms = CASE j.state WHEN 'active' THEN e.ended_ms + p.delay_ms END
-FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS e (run_id, job_id, ended_ms)
-JOIN dueline.jobs AS j ON j.id = e.job_id
-WHERE p.job_id = e.job_id AND p.awaiting = e.run_id
+    due_ms = CASE (SELECT j.state FROM dueline.jobs AS j WHERE j.id = p.job_id) WHEN 'active' THEN e.ended_ms + p.delay_ms END
+FROM ROWS FROM (unnest($1::uuid[], $2::uuid[], $3::bigint[]), generate_subscripts($1::uuid[], 1)) AS e (run_id, job_id, ended_ms)
+WHERE p.job_id = e.job_id AND p.awaiting = e.run_id AND p.job_id = ANY($2::uuid[]) AND p.awaiting = ANY($1::uuid[])
 RETURNING p.job_id;
 
 -- name: follow_lost
@@ -137,18 +143,15 @@ RETURNING p.job_id;
 UPDATE dueline.plans AS p
 SET
     next_ms = dueline.now_ms() + p.delay_ms, awaiting = NULL,
-    due_ms = CASE j.state WHEN 'active' THEN dueline.now_ms() + p.delay_ms END
-FROM dueline.jobs AS j
-WHERE
-    p.awaiting IS NOT NULL AND j.id = p.job_id
-    AND NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.awaiting)
+    due_ms = CASE (SELECT j.state FROM dueline.jobs AS j WHERE j.id = p.job_id) WHEN 'active' THEN dueline.now_ms() + p.delay_ms END
+WHERE p.awaiting IS NOT NULL AND (SELECT true FROM dueline.runs AS r WHERE r.id = p.awaiting) IS NOT TRUE
 RETURNING p.job_id;
 
 -- name: stale
 -- Plans that must be looked at again.
 SELECT j.tenant, p.job_id
 FROM (SELECT job_id FROM dueline.plans WHERE stale AND shard = ANY($1::smallint[]) LIMIT $2) AS p
-JOIN dueline.jobs AS j ON j.id = p.job_id;
+CROSS JOIN LATERAL (SELECT tenant FROM dueline.jobs WHERE id = p.job_id OFFSET 0) AS j;
 
 -- name: older_zones
 -- Shards whose plans were made by older rules of the time zones, if they are still the caller's: as a rule none.

@@ -3,8 +3,10 @@
 -- a run with its owner until this is written: a worker that lost it cannot overwrite what the next one tells.
 WITH owned AS MATERIALIZED (
     SELECT r.id, s.checkpoint, s.progress, s.note
-    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::double precision[], $5::text[]) AS s (id, token, checkpoint, progress, note)
-    JOIN dueline.runs AS r ON r.id = s.id AND r.token = s.token AND r.state = 'running'
+    FROM ROWS FROM (
+        unnest($1::uuid[], $2::bigint[], $3::text[], $4::double precision[], $5::text[]), generate_subscripts($1::uuid[], 1)
+    ) AS s (id, token, checkpoint, progress, note)
+    JOIN dueline.runs AS r ON r.id = s.id AND r.token = s.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
     ORDER BY r.id
     FOR SHARE OF r
 )
@@ -20,7 +22,7 @@ RETURNING run_id;
 -- What live runs told of themselves.
 SELECT p.run_id, p.checkpoint, p.progress, p.note, p.updated_ms
 FROM dueline.run_progress AS p
-WHERE p.run_id = ANY($1::uuid[]) AND EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = p.run_id);
+WHERE p.run_id = ANY($1::uuid[]) AND (SELECT true FROM dueline.runs AS r WHERE r.id = p.run_id);
 
 -- name: sweep
 -- Looks at some rows above an id, in order, and deletes those whose run is not live; answers what it looked at. Each run is asked for by

@@ -107,7 +107,7 @@ WHERE g.gate = $1;
 
 -- name: under_way
 -- Some of those that have the places of a gate.
-SELECT run_id FROM dueline.gate_places WHERE gate = $1 ORDER BY run_id LIMIT $2;
+SELECT p.run_id FROM (SELECT run_id FROM dueline.gate_places WHERE gate = $1 OFFSET 0) AS p ORDER BY p.run_id LIMIT $2;
 
 -- name: waiting_in
 -- Whose runs are ready in a queue. It looks at all of them: it is for people, and not for a loop.

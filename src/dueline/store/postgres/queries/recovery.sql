@@ -35,16 +35,16 @@ LIMIT $3;
 -- move: repace
 -- Unstarted runs wait for other due times, and get other ranks when these come near. Locked in the order of the ids, as everywhere.
 WITH chosen AS MATERIALIZED (
-    SELECT r.id, d.due_ms
-    FROM unnest($1::uuid[], $2::bigint[]) AS d (id, due_ms)
-    JOIN dueline.runs AS r ON r.id = d.id AND r.state IN ('scheduled', 'ready') AND r.attempt = 0
-    ORDER BY r.id
-    FOR NO KEY UPDATE OF r
+    SELECT id
+    FROM dueline.runs
+    WHERE id = ANY($1::uuid[]) AND state IN ('scheduled', 'ready') AND attempt = 0
+    ORDER BY id
+    FOR NO KEY UPDATE
 )
 UPDATE dueline.runs AS r
-SET state = 'scheduled', due_ms = c.due_ms, token = r.token + 1
-FROM chosen AS c
-WHERE r.id = c.id
+SET state = 'scheduled', due_ms = d.due_ms, token = r.token + 1
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS d (id, due_ms)
+WHERE r.id = d.id AND r.id = ANY(ARRAY(SELECT id FROM chosen))
 RETURNING r.id;
 
 -- name: overdue
@@ -69,7 +69,7 @@ FROM (
     ORDER BY p.due_ms
     LIMIT $3
 ) AS f
-JOIN dueline.jobs AS j ON j.id = f.job_id AND j.state = 'active'
+CROSS JOIN LATERAL (SELECT tenant FROM dueline.jobs WHERE id = f.job_id AND state = 'active' OFFSET 0) AS j
 ORDER BY f.due_ms;
 
 -- name: overdue_count

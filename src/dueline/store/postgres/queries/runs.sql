@@ -74,9 +74,11 @@ FOR UPDATE SKIP LOCKED;
 -- name: promote
 -- move: promote
 -- Waiting runs get their ranks; they were locked since they were found. Why one was put off is over with that.
+-- Here and elsewhere ids are said twice, and rows that are given come with subscripts that nobody reads, for the sake of plans that were made
+-- while a table was empty: see docs/internals/dispatch.md.
 UPDATE dueline.runs AS r SET state = 'ready', reason = NULL, rank = p.rank
-FROM unnest($1::uuid[], $2::bigint[]) AS p (id, rank)
-WHERE r.id = p.id
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS p (id, rank)
+WHERE r.id = p.id AND r.id = ANY($1::uuid[])
 RETURNING r.queue;
 
 -- name: next_waiting
@@ -150,8 +152,8 @@ WITH quick AS MATERIALIZED (
 )
 SELECT r.id, r.token
 FROM quick
-CROSS JOIN unnest($1::uuid[], $2::bigint[]) AS c (id, token)
-JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'
+CROSS JOIN ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS c (id, token)
+JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
 WHERE quick.set IS NOT NULL
 ORDER BY r.id
 FOR KEY SHARE OF r;
@@ -161,8 +163,8 @@ FOR KEY SHARE OF r;
 -- The same for runs that must not overlap: to start, each needs its job's place. The answer says which have it.
 WITH asked AS MATERIALIZED (
     SELECT r.id, r.token, r.job_id, r.version, r.rank, r.overlap
-    FROM unnest($1::uuid[], $2::bigint[]) AS c (id, token)
-    JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running'
+    FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS c (id, token)
+    JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
     ORDER BY r.id
     FOR NO KEY UPDATE OF r
 ), placed AS (
@@ -184,11 +186,13 @@ FROM asked AS a;
 WITH given AS (
     UPDATE dueline.runs AS r
     SET state = 'ready', token = r.token + 1, worker = NULL, claimed_ms = NULL, attempt = r.attempt - 1
-    FROM unnest($1::uuid[], $2::bigint[]) AS c (id, token)
-    WHERE r.id = c.id AND r.token = c.token AND r.state = 'running'
+    FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS c (id, token)
+    WHERE r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
     RETURNING r.id, r.job_id, r.attempt, r.queue
 ), left_places AS (
-    DELETE FROM dueline.places AS p USING given AS g WHERE p.job_id = g.job_id AND p.run_id = g.id AND g.attempt = 0
+    DELETE FROM dueline.places
+    WHERE
+        job_id = ANY(ARRAY(SELECT job_id FROM given WHERE attempt = 0)) AND run_id = ANY(ARRAY(SELECT id FROM given WHERE attempt = 0))
 )
 SELECT id, queue FROM given;
 
@@ -200,11 +204,14 @@ WITH given AS (
     SET
         state = 'scheduled', token = r.token + 1, worker = NULL, claimed_ms = NULL, attempt = r.attempt - 1,
         due_ms = p.due_ms, reason = p.reason
-    FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS p (id, token, due_ms, reason)
-    WHERE r.id = p.id AND r.token = p.token AND r.state = 'running'
+    FROM ROWS FROM (unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]), generate_subscripts($1::uuid[], 1))
+        AS p (id, token, due_ms, reason)
+    WHERE r.id = p.id AND r.token = p.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
     RETURNING r.id, r.job_id, r.attempt
 ), left_places AS (
-    DELETE FROM dueline.places AS p USING given AS g WHERE p.job_id = g.job_id AND p.run_id = g.id AND g.attempt = 0
+    DELETE FROM dueline.places
+    WHERE
+        job_id = ANY(ARRAY(SELECT job_id FROM given WHERE attempt = 0)) AND run_id = ANY(ARRAY(SELECT id FROM given WHERE attempt = 0))
 )
 SELECT id FROM given;
 
@@ -215,9 +222,11 @@ SELECT id FROM given;
 -- look into: as arrays, because a row for each of a thousand costs more than all of this.
 WITH ended AS (
     DELETE FROM dueline.runs AS r
-    USING unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
-        AS f (id, token, end_state, started_ms, finished_ms, record, why)
-    WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
+    USING ROWS FROM (
+        unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]),
+        generate_subscripts($1::uuid[], 1)
+    ) AS f (id, token, end_state, started_ms, finished_ms, record, why)
+    WHERE r.id = f.id AND r.token = f.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
     RETURNING r.*, f.end_state, f.started_ms, f.finished_ms, f.record, f.why
 ), kept AS (
     INSERT INTO dueline.history (
@@ -244,8 +253,8 @@ FROM kept;
 -- First of three steps when runs end: nobody can hold a run for these places any more, nor have one. Locked in order, as those do who
 -- hold runs for several of them.
 SELECT p.job_id
-FROM unnest($1::uuid[], $2::uuid[]) AS e (run_id, job_id)
-JOIN dueline.places AS p ON p.job_id = e.job_id AND p.run_id = e.run_id
+FROM ROWS FROM (unnest($1::uuid[], $2::uuid[]), generate_subscripts($1::uuid[], 1)) AS e (run_id, job_id)
+JOIN dueline.places AS p ON p.job_id = e.job_id AND p.run_id = e.run_id AND p.job_id = ANY($2::uuid[])
 ORDER BY p.job_id
 FOR UPDATE OF p;
 
@@ -254,13 +263,12 @@ FOR UPDATE OF p;
 -- Where a place is left, the first run that waits for it becomes ready.
 UPDATE dueline.runs AS r
 SET state = 'ready', reason = NULL, token = r.token + 1
-FROM (
+WHERE r.state = 'held' AND r.id = ANY(ARRAY(
     SELECT DISTINCT ON (h.job_id) h.id
     FROM dueline.runs AS h
     WHERE h.job_id = ANY($1::uuid[]) AND h.state = 'held' AND h.waits_for IS NULL AND h.reason = 'overlap'
     ORDER BY h.job_id, h.id
-) AS first_held
-WHERE r.id = first_held.id AND r.state = 'held'
+))
 RETURNING r.queue;
 
 -- name: vacate
@@ -275,8 +283,9 @@ SET
     state = 'retrying', token = r.token + 1, worker = NULL, claimed_ms = NULL, due_ms = f.due_ms,
     begun_ms = coalesce(r.begun_ms, r.claimed_ms),
     attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || f.record
-FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS f (id, token, due_ms, record)
-WHERE r.id = f.id AND r.token = f.token AND r.state = 'running'
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]), generate_subscripts($1::uuid[], 1))
+    AS f (id, token, due_ms, record)
+WHERE r.id = f.id AND r.token = f.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
 RETURNING r.id;
 
 -- name: hold_blocked
@@ -285,23 +294,20 @@ RETURNING r.id;
 -- same runs blocked: locks are taken in order, runs before places, as everywhere.
 WITH chosen AS MATERIALIZED (
     SELECT r.id, r.job_id
-    FROM unnest($1::uuid[], $2::bigint[]) AS b (id, token)
-    JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running')
+    FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS b (id, token)
+    JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running') AND r.id = ANY($1::uuid[])
     ORDER BY r.id
     FOR NO KEY UPDATE OF r
 ), occupied AS MATERIALIZED (
     SELECT c.id
-    FROM chosen AS c
-    JOIN dueline.places AS p ON p.job_id = c.job_id AND p.run_id <> c.id
-    ORDER BY p.job_id
-    FOR KEY SHARE OF p
+    FROM (SELECT id, job_id FROM chosen ORDER BY job_id) AS c
+    CROSS JOIN LATERAL (SELECT FROM dueline.places WHERE job_id = c.job_id AND run_id <> c.id FOR KEY SHARE) AS p
 )
 UPDATE dueline.runs AS r
 SET
     state = 'held', reason = 'overlap', token = r.token + 1, worker = NULL, claimed_ms = NULL,
     attempt = r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END
-FROM occupied AS o
-WHERE r.id = o.id
+WHERE r.id = ANY(ARRAY(SELECT id FROM occupied))
 RETURNING r.id;
 
 -- name: skip_blocked
@@ -309,14 +315,14 @@ RETURNING r.id;
 -- Runs that must not overlap end here, before they started.
 WITH chosen AS MATERIALIZED (
     SELECT r.id
-    FROM unnest($1::uuid[], $2::bigint[]) AS b (id, token)
-    JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running')
+    FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS b (id, token)
+    JOIN dueline.runs AS r ON r.id = b.id AND r.token = b.token AND r.state IN ('ready', 'running') AND r.id = ANY($1::uuid[])
     ORDER BY r.id
     FOR UPDATE OF r
 ), ended AS (
     DELETE FROM dueline.runs AS r
-    USING chosen AS c
-    WHERE r.id = c.id AND EXISTS (SELECT FROM dueline.places AS p WHERE p.job_id = r.job_id AND p.run_id <> r.id)
+    WHERE
+        r.id = ANY(ARRAY(SELECT id FROM chosen)) AND (SELECT p.run_id <> r.id FROM dueline.places AS p WHERE p.job_id = r.job_id)
     RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
 )
 INSERT INTO dueline.history (
@@ -343,7 +349,7 @@ WITH stuck AS MATERIALIZED (
     FROM dueline.runs AS h
     WHERE
         h.state = 'held' AND h.waits_for IS NULL AND h.reason = 'overlap'
-        AND NOT EXISTS (SELECT FROM dueline.places AS p WHERE p.job_id = h.job_id)
+        AND (SELECT true FROM dueline.places AS p WHERE p.job_id = h.job_id) IS NOT TRUE
         AND 'ready' NOT IN (SELECT o.state FROM dueline.runs AS o WHERE o.job_id = h.job_id)
     ORDER BY h.job_id, h.id
     LIMIT $1
@@ -371,12 +377,16 @@ LIMIT $2;
 -- Take runs from owners that are gone, that held them past the timeout and the grace, or that give them up; all is checked again here.
 -- One that ends as failed is a dead letter from here on. Locked in the order of the ids: of two who sweep, one may end what the other
 -- gives back.
-WITH wanted AS MATERIALIZED (
-    SELECT w.*
-    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[],
-        $9::integer[])
-        AS w (id, token, next_state, lost, due_ms, why, record, owner, counted)
-    JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running'
+WITH asked AS MATERIALIZED (
+    SELECT *, next_state IN ('failed', 'cancelled') AS ends
+    FROM ROWS FROM (
+        unnest($1::uuid[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::integer[]),
+        generate_subscripts($1::uuid[], 1)
+    ) AS a (id, token, next_state, lost, due_ms, why, record, owner, counted)
+), wanted AS MATERIALIZED (
+    SELECT r.id
+    FROM asked AS w
+    JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
     WHERE
         NOT EXISTS (SELECT FROM dueline.nodes AS n WHERE n.boot_id = r.worker)
         OR greatest(r.claimed_ms, r.due_ms) + r.timeout_ms + $10 < dueline.now_ms()
@@ -390,13 +400,17 @@ WITH wanted AS MATERIALIZED (
         attempt = r.attempt - 1 + w.counted, due_ms = coalesce(w.due_ms, r.due_ms),
         begun_ms = coalesce(r.begun_ms, r.claimed_ms),
         attempts = r.attempts || CASE r.attempts WHEN '' THEN '' ELSE ',' END || w.record
-    FROM wanted AS w
-    WHERE r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.next_state IN ('ready', 'retrying')
+    FROM asked AS w
+    WHERE
+        r.id = w.id AND r.token = w.token AND r.state = 'running' AND NOT w.ends
+        AND r.id = ANY(ARRAY(SELECT id FROM wanted))
     RETURNING r.id, r.queue
 ), dead AS (
     DELETE FROM dueline.runs AS r
-    USING wanted AS w
-    WHERE r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.next_state IN ('failed', 'cancelled')
+    USING asked AS w
+    WHERE
+        r.id = w.id AND r.token = w.token AND r.state = 'running' AND w.ends
+        AND r.id = ANY(ARRAY(SELECT id FROM wanted))
     RETURNING r.*, w.next_state, w.why, w.record, w.lost AS lost_now
 ), kept AS (
     INSERT INTO dueline.history (

@@ -20,18 +20,19 @@ SELECT
     u.tenant, u.key, u.run_id, u.taken_ms, u.until_ms, coalesce(r.state, h.state) AS state, coalesce(r.attempt, h.attempt) AS attempt,
     coalesce(r.due_ms, h.due_ms) AS due_ms, dueline.now_ms() AS now_ms
 FROM unnest($1::text[], $2::text[]) AS a (tenant, key)
-JOIN dueline.uniques AS u ON u.tenant = a.tenant AND u.key = a.key
-LEFT JOIN dueline.runs AS r ON r.id = u.run_id
-LEFT JOIN dueline.history AS h ON h.id = u.run_id;
+CROSS JOIN LATERAL (SELECT * FROM dueline.uniques WHERE tenant = a.tenant AND key = a.key OFFSET 0) AS u
+LEFT JOIN LATERAL (SELECT state, attempt, due_ms FROM dueline.runs WHERE id = u.run_id OFFSET 0) AS r ON true
+LEFT JOIN LATERAL (SELECT state, attempt, due_ms FROM dueline.history WHERE id = u.run_id OFFSET 0) AS h ON true;
 
 -- name: take
--- Keys that are locked pass to other runs.
-UPDATE dueline.uniques AS u
-SET
-    run_id = a.run_id, taken_ms = dueline.now_ms(), until_ms = dueline.now_ms() + a.window_ms,
-    sweep_ms = greatest(dueline.now_ms() + a.window_ms, dueline.now_ms() + $6, a.due_ms + $6)
+-- Keys that are locked pass to other runs. They are there; written like this, each is found by itself however early it was planned.
+INSERT INTO dueline.uniques (tenant, key, run_id, taken_ms, until_ms, sweep_ms)
+SELECT
+    a.tenant, a.key, a.run_id, dueline.now_ms(), dueline.now_ms() + a.window_ms,
+    greatest(dueline.now_ms() + a.window_ms, dueline.now_ms() + $6, a.due_ms + $6)
 FROM unnest($1::text[], $2::text[], $3::uuid[], $4::bigint[], $5::bigint[]) AS a (tenant, key, run_id, window_ms, due_ms)
-WHERE u.tenant = a.tenant AND u.key = a.key;
+ON CONFLICT (tenant, key) DO UPDATE
+SET run_id = excluded.run_id, taken_ms = excluded.taken_ms, until_ms = excluded.until_ms, sweep_ms = excluded.sweep_ms;
 
 -- name: reschedule
 -- move: reschedule
@@ -42,8 +43,8 @@ SET
     state = CASE r.reason WHEN 'paused' THEN 'held' ELSE 'scheduled' END, reason = CASE r.reason WHEN 'paused' THEN 'paused' END,
     waits_for = NULL, due_ms = d.due_ms, expires_ms = r.expires_ms + d.due_ms - r.due_ms, token = r.token + 1, worker = NULL,
     claimed_ms = NULL, attempt = 0
-FROM unnest($1::uuid[], $2::bigint[]) AS d (id, due_ms)
-WHERE r.id = d.id AND r.state IN ('scheduled', 'ready', 'held', 'running')
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS d (id, due_ms)
+WHERE r.id = d.id AND r.state IN ('scheduled', 'ready', 'held', 'running') AND r.id = ANY($1::uuid[])
 RETURNING r.id, r.job_id;
 
 -- name: forget
@@ -51,7 +52,7 @@ RETURNING r.id, r.job_id;
 -- few times only. Of a key that was taken a moment ago the run may not be seen yet; but such a key is not to be looked at for a while, which is
 -- compared anew when it is locked.
 WITH looked AS MATERIALIZED (
-    SELECT tenant, key, run_id
+    SELECT ctid AS place
     FROM dueline.uniques
     WHERE sweep_ms <= dueline.now_ms()
     ORDER BY sweep_ms
@@ -59,13 +60,13 @@ WITH looked AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
 ), put_off AS (
     UPDATE dueline.uniques AS u
-    SET sweep_ms = greatest(2 * dueline.now_ms() - u.taken_ms, dueline.now_ms() + $2, r.due_ms + $2)
-    FROM looked AS l
-    JOIN dueline.runs AS r ON r.id = l.run_id
-    WHERE u.tenant = l.tenant AND u.key = l.key
+    SET
+        sweep_ms = greatest(
+            2 * dueline.now_ms() - u.taken_ms, dueline.now_ms() + $2, (SELECT r.due_ms + $2 FROM dueline.runs AS r WHERE r.id = u.run_id)
+        )
+    WHERE u.ctid = ANY(ARRAY(SELECT place FROM looked)) AND (SELECT true FROM dueline.runs AS r WHERE r.id = u.run_id)
 ), gone AS (
     DELETE FROM dueline.uniques AS u
-    USING looked AS l
-    WHERE u.tenant = l.tenant AND u.key = l.key AND NOT EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = l.run_id)
+    WHERE u.ctid = ANY(ARRAY(SELECT place FROM looked)) AND (SELECT true FROM dueline.runs AS r WHERE r.id = u.run_id) IS NOT TRUE
 )
 SELECT count(*) FROM looked;

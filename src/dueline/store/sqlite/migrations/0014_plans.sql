@@ -1,0 +1,1 @@
+-- SQLite plans by rules, whatever is in its tables.
