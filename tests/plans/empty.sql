@@ -37,3 +37,15 @@ BEGIN
     RETURN answer;
 END
 $body$;
+
+-- How a prepared statement is to be run, whatever its arguments.
+CREATE FUNCTION public.plan_of(name text) RETURNS json
+LANGUAGE plpgsql AS $body$
+DECLARE
+    arguments integer := (SELECT cardinality(s.parameter_types) FROM pg_prepared_statements AS s WHERE s.name = plan_of.name);
+    answer json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT JSON) EXECUTE %I', name) || coalesce('(' || nullif(concat_ws(', ', VARIADIC array_fill('NULL'::text, ARRAY[arguments])), '') || ')', '') INTO answer;
+    RETURN answer;
+END
+$body$;

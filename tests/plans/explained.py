@@ -11,7 +11,7 @@ from dueline.store.queries import load_queries
 
 LARGE_TABLES = ("jobs", "plans", "runs", "history", "ledger", "calendar", "run", "dead", "flows", "uniques")
 """By the first word of their names."""
-ROWS_SEEN = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck", "Rows Removed by Join Filter")
+ROWS_SEEN = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
 
 
 @dataclass(frozen=True)
@@ -47,24 +47,25 @@ async def explain(
 
 
 def _read(plan: dict[str, Any]) -> Explained:
-    nodes = list(_nodes(plan))
-    reading = [node for node in nodes if _is_large(node) and node["Node Type"] != "ModifyTable"]
+    nodes = list(nodes_of(plan))
+    reading = [node for node in nodes if is_large(node) and node["Node Type"] != "ModifyTable"]
     return Explained(
         indexes=frozenset(node["Index Name"] for node in nodes if "Index Name" in node and node["Actual Loops"]),
         scanned=frozenset(node["Relation Name"] for node in reading if node["Node Type"] == "Seq Scan"),
-        rows=sum(node.get(key, 0) * node["Actual Loops"] for node in reading for key in ROWS_SEEN),
+        rows=sum(node.get(key, 0) * node["Actual Loops"] for node in reading for key in ROWS_SEEN)
+        + sum(node.get("Rows Removed by Join Filter", 0) * node["Actual Loops"] for node in nodes),
         buffers=plan["Shared Hit Blocks"] + plan["Shared Read Blocks"],
         text=json.dumps(plan, indent=1),
     )
 
 
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def nodes_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for part in plan.get("Plans", ()):
-        yield from _nodes(part)
+        yield from nodes_of(part)
 
 
-def _is_large(node: dict[str, Any]) -> bool:
+def is_large(node: dict[str, Any]) -> bool:
     """A day of history is a table of its own; the one for all other days is empty here."""
     name = node.get("Relation Name", "")
     return name != "history_other" and name.partition("_")[0] in LARGE_TABLES

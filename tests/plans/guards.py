@@ -51,6 +51,13 @@ class RunsAt:
     numbers: range
 
 
+@dataclass(frozen=True)
+class JobsAt:
+    """Ids of jobs, likewise."""
+
+    numbers: range
+
+
 def guard(name: str, statement: str, arguments: list[Any], *, by: str, rows_max: int, buffers_max: int) -> Guard:
     return Guard(name, statement, tuple(arguments), frozenset(by.split()), rows_max, buffers_max)
 
