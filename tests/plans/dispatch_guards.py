@@ -8,7 +8,7 @@ from tests.plans.guards import ASKED, QUEUES, At, RunsAt, guard
 # As the seed numbers them.
 WAITING = range(1_000_001, 1_000_001 + ASKED)
 WORTH = [clock_of(0, priority=priority) for priority in PRIORITIES]
-RULES = [WORTH, 30_000, KEYS_TOLD_APART, limits.AHEAD_MS, float(COST), SHARE_MIN]
+RULES = [WORTH, 30_000, KEYS_TOLD_APART, limits.AHEAD_MS, float(COST), SHARE_MIN, max(WORTH)]
 ONE_RUN = [[1.0], [1], [0], [1]]
 TENANTS = [f"tenant-{number}" for number in range(ASKED)]
 DEFAULTS, KEYS = ["default"] * ASKED, [f"key-{number}" for number in range(1, ASKED + 1)]
@@ -69,7 +69,7 @@ DISPATCH_GUARDS = [
     guard(
         "clocks of all lines",
         "flows.clocks",
-        [WORTH, 30_000],
+        [WORTH, 30_000, max(WORTH)],
         by="runs_ready",
         rows_max=10 * QUEUES,
         buffers_max=30 * QUEUES,

@@ -1,6 +1,7 @@
 """The guards of moves by id: whoever gives a hundred runs has a hundred looked at, and compared with nothing but themselves."""
 
 from dueline.domain import limits
+from dueline.store.postgres.part import run_columns, told_columns
 from tests.plans.guards import ASKED, At, JobsAt, RunsAt, guard
 
 # As the seed numbers them.
@@ -81,7 +82,8 @@ MOVE_GUARDS = [
             [None] * ASKED,
             [None] * ASKED,
             limits.AHEAD_MS,
-            *[[]] * 26,
+            *run_columns([], []),
+            *told_columns([]),
         ],
         by="plans_pkey jobs_pkey",
         rows_max=6 * ASKED,
