@@ -85,8 +85,8 @@ HEARTBEAT: list[tuple[Any, str, str]] = [
 ]
 
 LEASE: list[tuple[Any, str, str]] = [
-    ({"limit": -1}, "limit", "between 0 and 500"),
-    ({"limit": 501}, "limit", "between 0 and 500"),
+    ({"limit": -1}, "limit", "between 0 and 1000"),
+    ({"limit": 1001}, "limit", "between 0 and 1000"),
     ({"limit": True}, "limit", "whole number"),
     ({"wait": "PT30.001S"}, "wait", "between PT0S and PT30S"),
     ({"wait": "-1s"}, "wait", "not a duration"),
@@ -177,7 +177,7 @@ def test_bad_input_is_told_by_its_field(worker: ApiWorker, verb: str, body: Any,
 
 GOOD: list[tuple[str, Any]] = [
     ("heartbeat", {"busy": 1_000_000, "rates": {"a": 1_000_000, "b": 0}}),
-    ("lease", {"limit": 500, "wait": "PT0S", "holding": []}),
+    ("lease", {"limit": 1_000, "wait": "PT0S", "holding": []}),
     ("lease", {"limit": 0, "wait": "PT30S", "holding": [RUN] * 100_000}),
     ("report", {"results": runs(1_000, outcome="succeeded")}),
     ("report", result(status=100, retry_after="P7D", started_at="1970-01-01T00:00:00Z", headers={"h" * 200: "v"})),
