@@ -38,15 +38,6 @@ def add_and_raise(number: int) -> Move:
     return move
 
 
-def add_many(count: int) -> Move:
-    def move(session: Session) -> int:
-        for number in range(count):
-            session.rows("INSERT INTO numbers VALUES (?)", 1_000 + number)
-        return count
-
-    return move
-
-
 def numbers(path: Path) -> list[int]:
     """What another connection sees: committed numbers only."""
     connection = apsw.Connection(str(path))
@@ -65,13 +56,6 @@ def test_a_group_is_committed_at_once(session: Session, path: Path) -> None:
     assert outcomes == [Outcome(1, None), Outcome(2, None), Outcome(None, None)]
     assert topics == {"added/1", "added/2"}
     assert (seen, numbers(path)) == ([], [1, 2])
-
-
-@pytest.mark.parametrize(("count", "told"), [(99, [1, 99, 2]), (100, [1, 100])])
-def test_a_large_move_is_the_last_of_its_group(session: Session, path: Path, count: int, told: list[int]) -> None:
-    outcomes, _ = commit_together(session, [add(1), add_many(count), add(2)])
-    assert [outcome.value for outcome in outcomes] == told
-    assert len(numbers(path)) == count + len(told) - 1
 
 
 def test_a_move_that_raises_is_undone_alone_and_wakes_nobody(session: Session, path: Path) -> None:

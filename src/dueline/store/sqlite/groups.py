@@ -13,9 +13,6 @@ from dueline.store.sqlite.session import Session, explain
 
 Move = Callable[[Session], Any]
 
-_LARGE_ROWS = 100
-"""Rows written by a move whose caller is better told soon than together with others: it has work for as long as the next move takes."""
-
 
 class Outcome(NamedTuple):
     value: Any
@@ -25,18 +22,12 @@ class Outcome(NamedTuple):
 def commit_together(session: Session, moves: Sequence[Move]) -> tuple[list[Outcome], set[str]]:
     """Carry out moves in order and commit them together; answers what became of each, and the topics to wake.
 
-    A large move is the last of its group, and those after it have no outcome yet. A move that raises is undone alone. If the commit fails,
-    every move has failed. A group that wrote nothing does not touch the disk.
+    A move that raises is undone alone. If the commit fails, every move has failed. A group that wrote nothing does not touch the disk.
     """
-    outcomes: list[Outcome] = []
     topics: set[str] = set()
     try:
         session.rows("BEGIN IMMEDIATE")
-        for move in moves:
-            written = session.rows_written
-            outcomes.append(_attempt(session, move, topics))
-            if session.rows_written - written >= _LARGE_ROWS:
-                break
+        outcomes = [_attempt(session, move, topics) for move in moves]
         session.rows("COMMIT")
     except (apsw.Error, StoreUnavailable) as error:
         if session.in_transaction:

@@ -109,7 +109,7 @@ class _ThreadLane(ABC):
 
 
 class WriteLane(_ThreadLane):
-    """The only writer. What waits when it becomes free is committed together, up to the first large move."""
+    """The only writer. Everything that waits when it becomes free is committed together."""
 
     def __init__(self, session: Session, announce: Announce) -> None:
         self._announce = announce
@@ -117,22 +117,16 @@ class WriteLane(_ThreadLane):
 
     def _carry_out(self, first: Call) -> bool:
         group, more = [first], True
-        while group:
-            more = more and self._gather(group)
-            outcomes, topics = commit_together(self._session, [move for move, _ in group])
-            told, group = group[: len(outcomes)], group[len(outcomes) :]
-            self._on_loop(self._report, [future for _, future in told], outcomes, topics)
-        return more
-
-    def _gather(self, group: list[Call]) -> bool:
-        """Add what waits. False: the end of the queue was seen."""
         with suppress(Empty):
             while len(group) < _GROUP_MOVES_MAX:
                 call = self._queue.get_nowait()
                 if call is None:
-                    return False
+                    more = False
+                    break
                 group.append(call)
-        return True
+        outcomes, topics = commit_together(self._session, [move for move, _ in group])
+        self._on_loop(self._report, [future for _, future in group], outcomes, topics)
+        return more
 
     def _report(self, futures: list[asyncio.Future[Any]], outcomes: list[Outcome], topics: set[str]) -> None:
         for future, outcome in zip(futures, outcomes, strict=True):

@@ -70,11 +70,6 @@ class Session:
         self.topics.update(topics)
 
     @property
-    def rows_written(self) -> int:
-        """By this connection, ever."""
-        return self._connection.total_changes()
-
-    @property
     def in_transaction(self) -> bool:
         return self._connection.in_transaction
 
