@@ -4,6 +4,7 @@
 -- their places, as everywhere. The latest word on what a gate lets through counts: with another rate the bucket is empty at worst, and
 -- those who wait for a token by the old one are looked at again. Where nobody has a new word nothing is written. Those who are about to pass
 -- do not count: what they have of earlier times goes.
+-- Ids that were given are said twice, and the subscripts make the planner expect many: see 0013.
 -- Whoever says which places he wants gets them, if no gate has a rate and each has room for all: then the answer is the claims that hold,
 -- without a gate. Otherwise nobody has passed, and it is the gates as they stand, and the claims without a scope.
 DROP FUNCTION dueline.stand_at;
@@ -18,17 +19,19 @@ CREATE FUNCTION dueline.stand_at(
 DECLARE
     held uuid[] := ARRAY(
         SELECT r.id
-        FROM unnest(run_ids, tokens) AS w (id, token)
-        JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running'
+        FROM ROWS FROM (unnest(run_ids, tokens), generate_subscripts(run_ids, 1)) AS w (id, token)
+        JOIN dueline.runs AS r ON r.id = w.id AND r.token = w.token AND r.state = 'running' AND r.id = ANY(run_ids)
         ORDER BY r.id
         FOR NO KEY UPDATE OF r
     );
     known bigint := (
         SELECT count(*)
-        FROM unnest(gate_ids, as_ofs, mosts, intervals_us, bursts) AS w (gate, as_of, most, interval_us, burst)
+        FROM ROWS FROM (unnest(gate_ids, as_ofs, mosts, intervals_us, bursts), generate_subscripts(gate_ids, 1))
+            AS w (gate, as_of, most, interval_us, burst)
         JOIN dueline.gates AS g ON g.gate = w.gate
         WHERE
-            g.seen_ms > dueline.now_ms() - 10000
+            g.gate = ANY(gate_ids)
+            AND g.seen_ms > dueline.now_ms() - 10000
             AND (
                 g.as_of > w.as_of
                 OR g.as_of = w.as_of AND (g.most, g.interval_us, g.burst) IS NOT DISTINCT FROM (w.most, w.interval_us, w.burst)
@@ -70,7 +73,7 @@ BEGIN
                 WHERE a.run_id = ANY(held)
                 GROUP BY a.gate
             ) AS a
-            JOIN dueline.gates AS g ON g.gate = a.gate
+            CROSS JOIN LATERAL (SELECT o.interval_us, o.most FROM dueline.gates AS o WHERE o.gate = a.gate OFFSET 0) AS g
             WHERE
                 g.interval_us IS NOT NULL
                 OR g.most < a.asked + (SELECT count(*) FROM dueline.gate_places AS p WHERE p.gate = a.gate)
