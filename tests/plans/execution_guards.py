@@ -14,7 +14,7 @@ EXECUTION_GUARDS = [
         "claim in a lane of few",
         "runs.claim",
         ["w1", "queue-7", "gpu", limits.AHEAD_MS, CLAIM, FRONT],
-        by="runs_ready runs_pkey",
+        by="runs_ready",
         rows_max=3 * CLAIM,
         buffers_max=40 * CLAIM,
     ),

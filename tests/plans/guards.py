@@ -102,7 +102,7 @@ GUARDS = [
         "claim",
         "runs.claim",
         ["w1", "queue-7", PLAIN, limits.AHEAD_MS, CLAIM, FRONT],
-        by="runs_ready runs_pkey",
+        by="runs_ready",
         rows_max=3 * CLAIM,
         buffers_max=40 * CLAIM,
     ),

@@ -87,13 +87,13 @@ SELECT due_ms FROM dueline.runs WHERE state IN ('scheduled', 'retrying') ORDER B
 
 -- name: claim
 -- move: claim
--- Ready runs of a lane in rank order, from a rank on, for a worker that is registered, unless the queue is paused. A run that came too late
--- to be started is left to `expire`; one that was tried before was not too late. A run of an exclusive job that is due needs the job's
--- place; one that finds it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the place when it
--- starts, and a retried one has it already. Whatever is claimed was picked; but a full join compares by hashes, where a planner that expects
--- one run would compare each with each.
+-- Ready runs of a lane in rank order, from a rank on, for a worker that is registered, unless the queue is paused; answered in any order. A
+-- run that came too late to be started is left to `expire`; one that was tried before was not too late. A run of an exclusive job that is due
+-- needs the job's place; one that finds it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the
+-- place when it starts, and a retried one has it already. What was picked is locked, so it is where it was found and needs no second
+-- look-up by its id; one that was changed between the two is left for the next claim.
 WITH picked AS MATERIALIZED (
-    SELECT id, job_id, version, token, exclusive, rank, overlap, exclusive AND due_ms <= dueline.now_ms() AS needs_place
+    SELECT ctid AS at, id, job_id, version, token, rank, overlap, exclusive AND due_ms <= dueline.now_ms() AS needs_place
     FROM dueline.runs
     WHERE
         queue = $2 AND lane = $3 AND state = 'ready' AND rank >= $6 AND due_ms <= dueline.now_ms() + $4
@@ -111,9 +111,8 @@ WITH picked AS MATERIALIZED (
 ), claimed AS (
     UPDATE dueline.runs AS r
     SET state = 'running', token = r.token + 1, worker = $1, claimed_ms = dueline.now_ms(), attempt = r.attempt + 1
-    -- As a list of ids, because nobody knows how many they are when this is planned, and they are few.
-    WHERE r.id = ANY(ARRAY(
-        SELECT p.id
+    WHERE r.ctid = ANY(ARRAY(
+        SELECT p.at
         FROM picked AS p
         WHERE
             NOT p.needs_place
@@ -121,18 +120,22 @@ WITH picked AS MATERIALIZED (
             OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id)
     ))
     RETURNING
-        r.id, r.token, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.lost, r.spec, r.begun_ms, r.expires_ms
+        r.id, r.token, r.job_id, r.version, r.tenant, r.kind, r.scheduled_ms, r.due_ms, r.claimed_ms, r.attempt, r.lost, r.exclusive,
+        r.spec, r.begun_ms, r.expires_ms, r.overlap, r.rank
 )
 SELECT
-    p.id, coalesce(c.token, p.token) AS token, p.job_id, p.version, c.tenant, c.kind, c.scheduled_ms, c.due_ms, c.claimed_ms,
-    c.attempt, c.lost, p.exclusive, c.spec, c.begun_ms, c.expires_ms, p.overlap, false AS gated,
-    CASE WHEN c.id IS NULL THEN (
-        SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held' AND h.waits_for IS NULL
-    ) END AS held,
-    p.rank
+    id, token, job_id, version, tenant, kind, scheduled_ms, due_ms, claimed_ms, attempt, lost, exclusive, spec, begun_ms, expires_ms,
+    overlap, false AS gated, rank, NULL AS held
+FROM claimed
+UNION ALL
+SELECT
+    p.id, p.token, p.job_id, p.version, NULL, NULL, NULL, NULL, NULL, NULL, NULL, true, NULL, NULL, NULL, p.overlap, false, p.rank,
+    (SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = p.job_id AND h.state = 'held' AND h.waits_for IS NULL)
 FROM picked AS p
-FULL JOIN claimed AS c ON c.id = p.id
-ORDER BY p.rank, p.id;
+WHERE
+    p.needs_place
+    AND p.id NOT IN (SELECT run_id FROM placed)
+    AND (SELECT true FROM dueline.places AS o WHERE o.job_id = p.job_id AND o.run_id = p.id) IS NOT TRUE;
 
 -- name: claims_of
 -- What a worker holds.
@@ -227,7 +230,9 @@ WITH ended AS (
         generate_subscripts($1::uuid[], 1)
     ) AS f (id, token, end_state, started_ms, finished_ms, record, why)
     WHERE r.id = f.id AND r.token = f.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
-    RETURNING r.*, f.end_state, f.started_ms, f.finished_ms, f.record, f.why
+    RETURNING
+        r.id, r.job_id, r.version, r.tenant, r.kind, r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms, r.claimed_ms,
+        r.worker, r.attempt, r.lost, r.tags, r.parent_id, r.spec, r.attempts, f.end_state, f.started_ms, f.finished_ms, f.record, f.why
 ), kept AS (
     INSERT INTO dueline.history (
         id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
