@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from bench.databases import fresh_database
 from bench.floors.sqlite import finished_in_file, make_file
-from bench.floors.tables import finished_in, make_table
+from bench.floors.tables import finished_in, make_table, noop, payload
 from bench.machine import Meter
 from bench.measured import Measured
 from bench.programs import programs
@@ -18,7 +18,7 @@ _PROCESSES = 2
 async def drain_pg(server: PostgresServer, count: int, *, url: str | None = None) -> Measured:
     """Claim and finish, and a POST for each in between if there is a URL."""
     async with fresh_database(server) as dsn:
-        await make_table(dsn, count)
+        await make_table(dsn, count, noop if url is None else payload)
         arguments = () if url is None else (url,)
         commands = [("bench.floors.postgres", dsn, str(number), *arguments) for number in range(_PROCESSES)]
         async with programs(*commands) as started:
@@ -37,7 +37,7 @@ async def drain_sqlite(count: int, *, url: str | None = None) -> Measured:
     """The same in one file, by its only writer."""
     with TemporaryDirectory() as folder:
         path = f"{folder}/floor.db"
-        make_file(path, count)
+        make_file(path, count, noop if url is None else payload)
         async with programs(("bench.floors.sqlite", path, *(() if url is None else (url,)))) as (program,):
             meter = Meter([program.pid])
             program.go()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -51,11 +52,11 @@ def connect(path: str) -> apsw.Connection:
     return connection
 
 
-def make_file(path: str, total: int) -> None:
+def make_file(path: str, total: int, says: Callable[[int], str]) -> None:
     connection = connect(path)
     connection.execute(_SCHEMA)
     with connection:
-        rows = ((row[0].bytes, *row[1:]) for row in make_rows(total))
+        rows = ((row[0].bytes, *row[1:]) for row in make_rows(total, says))
         connection.executemany(
             "INSERT INTO runs (id, queue, state, rank, token, payload) VALUES (?, ?, ?, ?, ?, ?)", rows
         )

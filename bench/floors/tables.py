@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import asyncpg
@@ -31,20 +31,25 @@ def payload(number: int) -> str:
     return f'{{"customer": "c-{number}", "cents": {number % 10_000}, "note": "{"n" * 150}"}}'
 
 
-def make_rows(total: int) -> Iterator[Row]:
+def noop(_number: int) -> str:
+    """What a run says that does nothing."""
+    return '{"target":{"type":"task","task":"bench.noop"}}'
+
+
+def make_rows(total: int, says: Callable[[int], str] = payload) -> Iterator[Row]:
     """Ids grow, as those of a product would: it is what an index likes best."""
     for number in range(total):
         id_ = uuid.UUID(int=next(_numbers) << 64 | uuid.uuid4().int >> 64)
-        yield id_, QUEUE, 0, number, 0, payload(number)
+        yield id_, QUEUE, 0, number, 0, says(number)
 
 
-async def make_table(dsn: str, total: int) -> None:
+async def make_table(dsn: str, total: int, says: Callable[[int], str] = payload) -> None:
     """The table with so many ready runs, as clean as it can be."""
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(_SCHEMA)
         if total:
-            await copy(connection, list(make_rows(total)))
+            await copy(connection, list(make_rows(total, says)))
         await connection.execute("VACUUM ANALYZE")
         await connection.execute("CHECKPOINT")
     finally:

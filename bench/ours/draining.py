@@ -19,7 +19,7 @@ from bench.databases import fresh_database
 from bench.lines import fill
 from bench.machine import Meter
 from bench.measured import Measured
-from bench.ours.runs import MakeRun, http_run, task_run
+from bench.ours.runs import MakeRun, http_run, noop_run, task_run
 from dueline.domain import limits
 from dueline.domain.job import DEFAULT_QUEUE
 from dueline.store.postgres.store import PostgresStore
@@ -46,8 +46,8 @@ StartWorker = Callable[[Path, str, str], DuelineProcess]
 
 
 async def drain_noop_pg(server: PostgresServer, count: int) -> Measured:
-    """Runs whose calls end at once."""
-    return await _drain(server, count, http_run(), _noop_worker)
+    """Runs that end at once."""
+    return await _drain(server, count, noop_run(), _noop_worker)
 
 
 async def drain_http_pg(server: PostgresServer, count: int, *, url: str) -> Measured:

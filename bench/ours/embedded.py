@@ -13,7 +13,7 @@ import apsw
 from bench.lines import fill
 from bench.machine import Meter
 from bench.measured import Measured
-from bench.ours.runs import MakeRun, http_run
+from bench.ours.runs import MakeRun, http_run, noop_run
 from dueline.domain.job import DEFAULT_QUEUE
 from dueline.runtime.clock import SystemClock
 from dueline.store.sqlite.store import SqliteStore
@@ -24,7 +24,7 @@ _POLL_S = 0.01
 
 
 async def drain_noop_sqlite(count: int) -> Measured:
-    return await _drain(count, http_run(), module="bench.ours.noop", arguments=("serve", "0"))
+    return await _drain(count, noop_run(), module="bench.ours.noop", arguments=("serve", "0"))
 
 
 async def drain_http_sqlite(count: int, *, url: str) -> Measured:

@@ -19,7 +19,7 @@ _AT_ONCE = 2
 async def main(dsn: str, count: str, batch: str) -> None:
     store = PostgresStore(dsn)
     await store.open()
-    now_ms, make, size = await store.now_ms(), http_run(), int(batch)
+    now_ms, make, size = await store.now_ms(), http_run("http://127.0.0.1:9/"), int(batch)
     runs = [make(now_ms, number) for number in range(int(count))]
     batches: list[list[NewRun]] = [runs[start : start + size] for start in range(0, len(runs), size)]
 

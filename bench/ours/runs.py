@@ -25,13 +25,18 @@ MakeRun = Callable[[int, int], NewRun]
 """Gets the time and the number."""
 
 
-def http_run(url: str = "http://127.0.0.1:9/") -> MakeRun:
+def http_run(url: str) -> MakeRun:
     """A POST with as much in its body as the rows of the floor have."""
     return _maker(lambda number: HttpTarget(url=url, body=http_body(number)))
 
 
 def http_body(number: int) -> dict[str, object]:
     return _body(number) | {"note": "n" * 150}
+
+
+def noop_run() -> MakeRun:
+    """As little as a run can say, as the jobs of the others that do nothing."""
+    return _maker(lambda _: TaskTarget(task=TASK))
 
 
 def task_run() -> MakeRun:

@@ -62,20 +62,20 @@ class Process:
         api: bool,
         role: Role | None,
         started: Callable[[str | None], None],
-        make_executor: MakeExecutor | None = None,
+        make_crew: MakeCrew | None = None,
     ) -> None:
-        """Without `make_executor` it makes real HTTP calls."""
+        """Without `make_crew` it carries out the tasks of the app, if there is one."""
         self._settings = settings
         self._api = api
         self._role = role
         self._started = started
-        self._make_executor = make_executor or executor_of(target_policy(settings, role))
         self._clock: Clock = SystemClock()
         self._chance: Chance = SystemChance()
         self._node: Node | None = None
         self._worker: Worker | None = None
         """Of the life that the node has now."""
         self._app = load_app(settings.app) if settings.app and role not in (None, Role.SCHEDULER) else None
+        self._make_crew = make_crew or crew_of(self._app, settings)
 
     async def run(self) -> None:
         raise_descriptor_limit()
@@ -199,8 +199,8 @@ class Process:
                 self._chance,
                 options,
                 keys_of=keys_of,
-                make_executor=self._make_executor,
-                make_crew=crew_of(self._app, settings),
+                make_executor=executor_of(target_policy(settings, self._role)),
+                make_crew=self._make_crew,
                 offers=None if self._app is None else Offers(store, self._app),
             )
             return self._worker
