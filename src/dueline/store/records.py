@@ -15,7 +15,7 @@ from dueline.domain.job import Definition, Job
 from dueline.domain.ledger import SkipReason, Unfired, Verdict
 from dueline.domain.planning import Position
 from dueline.domain.quotas import Quotas
-from dueline.domain.run import Attempt, Run
+from dueline.domain.run import Attempt, Outcome, OutcomeKind, Run
 from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
 from dueline.store.fleet import JobType, Node, Role
@@ -31,7 +31,6 @@ SHOWN = 10
 _encoder = msgspec.json.Encoder()
 _definition = msgspec.json.Decoder(Definition)
 _calendar = msgspec.json.Decoder(Calendar)
-_attempts = msgspec.json.Decoder(tuple[Attempt, ...])
 _rates = msgspec.json.Decoder(dict[str, float])
 _quotas = msgspec.json.Decoder(Quotas)
 _NO_QUOTAS = Quotas()
@@ -45,13 +44,46 @@ def decode_definition(text: str) -> Definition:
     return _definition.decode(text)
 
 
+class LastAttempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The attempt with which a run ended, as far as the run's own row does not say it: as a rule that is nothing."""
+
+    token: int | None = None
+    """None: as many as there were attempts."""
+    outcome: Outcome | None = None
+    """None: a success about which there is no more to say."""
+
+
+_SUCCESS = Outcome(kind=OutcomeKind.SUCCEEDED)
+_USUAL_END = LastAttempt()
+_records = msgspec.json.Decoder(list[dict[str, Any]])
+
+
 def encode_attempt(attempt: Attempt) -> str:
     """One attempt. A run's attempts are these, joined by commas, so that a statement can append one."""
     return _encoder.encode(attempt).decode()
 
 
-def decode_attempts(text: str) -> tuple[Attempt, ...]:
-    return _attempts.decode(f"[{text}]")
+def last_attempt(attempt: Attempt) -> LastAttempt:
+    outcome = None if attempt.outcome == _SUCCESS else attempt.outcome
+    if outcome is None and attempt.token == attempt.attempt:
+        return _USUAL_END
+    return LastAttempt(token=attempt.token, outcome=outcome)
+
+
+def encode_last_attempt(attempt: Attempt) -> str:
+    """To be appended as that of any other attempt."""
+    last = last_attempt(attempt)
+    return "{}" if last is _USUAL_END else _encoder.encode(last).decode()
+
+
+def _to_attempts(row: Any) -> tuple[Attempt, ...]:
+    """Of a run's row, which says what the record of its last attempt leaves out."""
+    records = _records.decode(f"[{row[20]}]")
+    if records and "worker" not in records[-1]:
+        said = {"attempt": row[15], "token": row[15], "worker": row[17], "claimed_ms": row[12], "started_ms": row[13]}
+        said |= {"finished_ms": row[14], "outcome": {"kind": OutcomeKind.SUCCEEDED}}
+        records[-1] = said | records[-1]
+    return msgspec.convert(records, tuple[Attempt, ...])
 
 
 def encode_rates(rates: Mapping[str, float]) -> str:
@@ -178,7 +210,7 @@ def to_run(row: Any, tags: tuple[str, ...]) -> Run:
         worker=row[17],
         reason=row[18],
         parent_id=None if row[19] is None else RunId(row[19]),
-        attempts=decode_attempts(row[20]),
+        attempts=_to_attempts(row),
     )
 
 

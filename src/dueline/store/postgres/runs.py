@@ -20,7 +20,7 @@ from dueline.store.postgres.fronts import FRONT
 from dueline.store.postgres.gates import leave_gates
 from dueline.store.postgres.part import Part, in_order, queries, run_columns, sparse_column
 from dueline.store.postgres.places import leave_places
-from dueline.store.records import encode_attempt
+from dueline.store.records import encode_attempt, encode_last_attempt
 from dueline.store.shapes import (
     Blocked,
     Claim,
@@ -159,7 +159,7 @@ class RunPart(Part):
             [end.state for end in finishes],
             [end.started_ms for end in finishes],
             [end.finished_ms for end in finishes],
-            [encode_attempt(end.attempt) for end in finishes],
+            [encode_last_attempt(end.attempt) for end in finishes],
             [end.reason for end in finishes],
             [end.run_id for end in finishes if end.gated],
             any(end.exclusive or end.awaited for end in finishes),

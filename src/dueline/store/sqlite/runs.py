@@ -10,6 +10,7 @@ from dueline.domain.ids import BootId, RunId
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind, RunState
+from dueline.store.records import last_attempt
 from dueline.store.shapes import (
     Blocked,
     Claim,
@@ -148,7 +149,15 @@ def _release(session: Session, claims: Sequence[Claim]) -> set[RunId]:
 def _finish(session: Session, finishes: Sequence[Finish]) -> set[RunId]:
     ends = pack(
         [
-            (end.run_id.hex(), end.token, end.state, end.started_ms, end.finished_ms, end.attempt, end.reason)
+            (
+                end.run_id.hex(),
+                end.token,
+                end.state,
+                end.started_ms,
+                end.finished_ms,
+                last_attempt(end.attempt),
+                end.reason,
+            )
             for end in finishes
         ]
     )
