@@ -96,6 +96,7 @@ EXECUTION_GUARDS = [
             ["x"] * ASKED,
             RunsAt(UNDER_WAY),
             True,
+            True,
         ],
         by="",
         rows_max=RUNNING + 4 * ASKED,

@@ -129,9 +129,9 @@ GATE_GUARDS = [
     guard(
         "let in who waits for another run of its job",
         "runs.leave_places",
-        [[A_CROWDED_JOB]],
-        by="runs_held",
-        rows_max=HELD,
+        [[id_at(1)], [A_CROWDED_JOB]],
+        by="",
+        rows_max=1,
         buffers_max=HELD,
     ),
 ]

@@ -72,6 +72,8 @@ SELECT
 FROM public.seeded, generate_series(1, 50000) AS n;
 INSERT INTO dueline.gate_places (gate, run_id)
 SELECT public.id_at(0, 1000001 + n % 100), public.id_at(at_ms - 1100000 + n, n) FROM public.seeded, generate_series(1020001, 1022000) AS n;
+-- Another run of their job is under way.
+INSERT INTO dueline.places (job_id, run_id) VALUES (public.id_at(0, 50001), public.id_at(0, 1));
 
 -- Somebody asked a few runs to end.
 UPDATE dueline.runs SET cancel = 'requested' WHERE id IN (SELECT public.id_at(at_ms - 1100000 + n, n) FROM public.seeded, generate_series(1021981, 1022020) AS n);

@@ -21,7 +21,6 @@ ONLY_IN: dict[str, frozenset[str]] = {
             # SQLite's writer is alone: whoever reads has locked.
             "jobs.lock",
             "jobs.lock_plan",
-            "runs.lock_places",
             "calendars.lock",
             "calendars.share",
             "cancels.displace_jobs",
@@ -68,9 +67,11 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "uniques.put_off",
             # What is null as a rule costs PostgreSQL nothing.
             "runs.set_apart",
-            # PostgreSQL has a function for what comes before a decision about gates, and one for what follows when runs leave them.
+            # PostgreSQL has a function for what comes before a decision about gates, and one for what follows when runs leave them or
+            # their jobs' places.
             "gates.wishes",
             "gates.gates",
+            "runs.vacate",
             # PostgreSQL looks and reserves at once.
             "flows.look",
             # Whoever takes the file has outlived the others.

@@ -49,19 +49,19 @@ def run_columns(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> list[Any
         ids,
         sparse_column([run.job_id for run in runs]),
         sparse_column([run.version for run in runs]),
-        _common([run.tenant for run in runs]),
-        _common([run.kind for run in runs]),
-        _common([run.queue for run in runs]),
-        _common([run.priority for run in runs]),
+        common_column([run.tenant for run in runs]),
+        common_column([run.kind for run in runs]),
+        common_column([run.queue for run in runs]),
+        common_column([run.priority for run in runs]),
         ranks,
-        _common([run.region for run in runs]),
-        _common([run.exclusive for run in runs]),
-        _common([run.timeout_ms for run in runs]),
-        _common([run.scheduled_ms for run in runs]),
-        _common([run.due_ms for run in runs]),
-        [join_tags(tags) for tags in _common([run.tags for run in runs])],
-        _common([run.token for run in runs]),
-        _common([run.lane for run in runs]),
+        common_column([run.region for run in runs]),
+        common_column([run.exclusive for run in runs]),
+        common_column([run.timeout_ms for run in runs]),
+        common_column([run.scheduled_ms for run in runs]),
+        common_column([run.due_ms for run in runs]),
+        [join_tags(tags) for tags in common_column([run.tags for run in runs])],
+        common_column([run.token for run in runs]),
+        common_column([run.lane for run in runs]),
         sparse_column([run.overlap for run in runs]),
         sparse_column([run.expires_ms for run in runs]),
         sparse_column([run.fairness_key or None for run in runs]),
@@ -96,7 +96,7 @@ def sparse_column(values: list[Any]) -> list[Any]:
     return [] if values.count(None) == len(values) else values
 
 
-def _common(values: list[Any]) -> list[Any]:
+def common_column(values: list[Any]) -> list[Any]:
     """A column that is never null, and of which as a rule all runs have the same: an array of one element says so."""
     return values[:1] if values and values.count(values[0]) == len(values) else values
 

@@ -18,7 +18,7 @@ from dueline.domain.states import RunKind
 from dueline.store.postgres.following import follow, lock_awaiting
 from dueline.store.postgres.fronts import FRONT
 from dueline.store.postgres.gates import leave_gates
-from dueline.store.postgres.part import Part, in_order, queries, run_columns, sparse_column
+from dueline.store.postgres.part import Part, common_column, in_order, queries, run_columns, sparse_column
 from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt, encode_last_attempt
 from dueline.store.shapes import (
@@ -155,14 +155,15 @@ class RunPart(Part):
         finishes = sorted(finishes, key=in_order)
         args = (
             [end.run_id for end in finishes],
-            [end.token for end in finishes],
-            [end.state for end in finishes],
+            common_column([end.token for end in finishes]),
+            common_column([end.state for end in finishes]),
             [end.started_ms for end in finishes],
             [end.finished_ms for end in finishes],
-            [encode_last_attempt(end.attempt) for end in finishes],
-            [end.reason for end in finishes],
+            common_column([encode_last_attempt(end.attempt) for end in finishes]),
+            sparse_column([end.reason for end in finishes]),
             [end.run_id for end in finishes if end.gated],
-            any(end.exclusive or end.awaited for end in finishes),
+            any(end.awaited for end in finishes),
+            any(end.exclusive for end in finishes) and not any(end.awaited for end in finishes),
         )
         try:
             return await self._finish(_FINISH_NEW, finishes, args)
@@ -170,12 +171,12 @@ class RunPart(Part):
             return await self._finish(_SQL["finish"], finishes, args)
 
     async def _finish(self, statement: str, finishes: Sequence[Finish], args: Sequence[Any]) -> set[RunId]:
-        exclusive = {end.run_id for end in finishes if end.exclusive}
         awaited = {end.run_id: end.finished_ms for end in finishes if end.awaited}
         topics: set[str] = set()
-        if not exclusive and not awaited:
+        if not awaited:
             ((ids, _, woken),) = await self._database.fetch(statement, *args)
         else:
+            exclusive = {end.run_id for end in finishes if end.exclusive}
             async with self._database.transaction() as connection:
                 awaiting = await lock_awaiting(connection, list(awaited))
                 ((ids, job_ids, woken),) = await connection.fetch(statement, *args)

@@ -221,18 +221,21 @@ SELECT id FROM given;
 -- name: finish
 -- move: finish
 -- From the hot table to history, for those whose token matches. Whatever happens, a run has one end: the first. One that failed is a dead
--- letter from here on. Those that have places at gates ($8) leave them. Answers who ended, their jobs if somebody asks ($9), and the queues to
--- look into: as arrays, because a row for each of a thousand costs more than all of this.
+-- letter from here on. What all of them have in common is sent once. Those that have places at gates ($8) leave them, and so do those that
+-- have the places of their jobs, if there may be some ($10). Answers who ended, their jobs if somebody asks ($9), and the queues to look
+-- into: as arrays, because a row for each of a thousand costs more than all of this.
 WITH ended AS (
     DELETE FROM dueline.runs AS r
     USING ROWS FROM (
         unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]),
         generate_subscripts($1::uuid[], 1)
     ) AS f (id, token, end_state, started_ms, finished_ms, record, why)
-    WHERE r.id = f.id AND r.token = f.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
+    WHERE r.id = f.id AND r.token = coalesce(f.token, ($2::bigint[])[1]) AND r.state = 'running' AND r.id = ANY($1::uuid[])
     RETURNING
         r.id, r.job_id, r.version, r.tenant, r.kind, r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms, r.claimed_ms,
-        r.worker, r.attempt, r.lost, r.tags, r.parent_id, r.spec, r.attempts, f.end_state, f.started_ms, f.finished_ms, f.record, f.why
+        r.worker, r.attempt, r.lost, r.tags, r.parent_id, r.spec, r.attempts,
+        coalesce(f.end_state, ($3::text[])[1]) AS end_state, f.started_ms, f.finished_ms,
+        coalesce(f.record, ($6::text[])[1]) AS record, f.why
 ), kept AS (
     INSERT INTO dueline.history (
         id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
@@ -251,34 +254,21 @@ WITH ended AS (
 )
 SELECT
     coalesce(array_agg(id), '{}') AS ids, CASE WHEN $9::boolean THEN array_agg(job_id) END AS job_ids,
-    ARRAY(SELECT queue FROM dueline.leave_gates(ARRAY(SELECT id FROM kept WHERE id = ANY($8::uuid[])))) AS woken
+    ARRAY(
+        SELECT queue FROM dueline.leave_gates(ARRAY(SELECT id FROM kept WHERE id = ANY($8::uuid[])))
+        UNION ALL
+        SELECT queue
+        FROM dueline.leave_places(
+            ARRAY(SELECT id FROM kept WHERE $10::boolean AND job_id IS NOT NULL),
+            ARRAY(SELECT job_id FROM kept WHERE $10::boolean AND job_id IS NOT NULL)
+        )
+    ) AS woken
 FROM kept;
-
--- name: lock_places
--- First of three steps when runs end: nobody can hold a run for these places any more, nor have one. Locked in order, as those do who
--- hold runs for several of them.
-SELECT p.job_id
-FROM ROWS FROM (unnest($1::uuid[], $2::uuid[]), generate_subscripts($1::uuid[], 1)) AS e (run_id, job_id)
-JOIN dueline.places AS p ON p.job_id = e.job_id AND p.run_id = e.run_id AND p.job_id = ANY($2::uuid[])
-ORDER BY p.job_id
-FOR UPDATE OF p;
 
 -- name: leave_places
 -- move: free
 -- Where a place is left, the first run that waits for it becomes ready.
-UPDATE dueline.runs AS r
-SET state = 'ready', reason = NULL, token = r.token + 1
-WHERE r.state = 'held' AND r.id = ANY(ARRAY(
-    SELECT DISTINCT ON (h.job_id) h.id
-    FROM dueline.runs AS h
-    WHERE h.job_id = ANY($1::uuid[]) AND h.state = 'held' AND h.waits_for IS NULL AND h.reason = 'overlap'
-    ORDER BY h.job_id, h.id
-))
-RETURNING r.queue;
-
--- name: vacate
--- Last step: the places are gone. A claim that wants one waits from here on, so nothing may be waited for any more.
-DELETE FROM dueline.places WHERE job_id = ANY($1::uuid[]);
+SELECT queue FROM dueline.leave_places($1::uuid[], $2::uuid[]);
 
 -- name: retry
 -- move: retry

@@ -1,0 +1,1 @@
+-- SQLite has one writer: the statements of a move follow each other as they are.
