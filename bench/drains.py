@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 
@@ -11,9 +12,9 @@ from bench.floors import contenders as floors
 from bench.measured import FLOOR, OURS, Contender, Measured, compared, in_turns, judged
 from bench.ours import draining as ours
 from bench.ours import embedded, writing
+from bench.peers import CELERY, HUEY, ON_POSTGRES
 from bench.report import Result
-from bench.rivals import ON_POSTGRES, rivals
-from bench.target import target
+from bench.target import a_target
 
 _BULK = 10_000
 _API = "through the API"
@@ -24,10 +25,10 @@ async def noop_pg(*, quick: bool) -> list[Result]:
     count = 3_000 if quick else 50_000
     server = shared_server()
     contenders: dict[str, Contender] = {
-        FLOOR: lambda _: floors.drain_pg(server, count),
-        OURS: lambda _: ours.drain_noop_pg(server, count),
-        **rivals("drain_noop", ON_POSTGRES, count, server=server),
-        **rivals("drain_noop", ["celery"], count),
+        FLOOR: lambda: floors.drain_pg(server, count),
+        OURS: lambda: ours.drain_noop_pg(server, count),
+        **{name: partial(peer.drain_noop, server, count) for name, peer in ON_POSTGRES.items()},
+        CELERY.name: lambda: CELERY.drain_noop(count),
     }
     found = await _measured(contenders, quick=quick)
     return [judged(compared("drain_noop_pg", found, floor_is="bare claim and finish"), of_floor=0.75, of_best_peer=1.0)]
@@ -38,8 +39,8 @@ async def task_pg(*, quick: bool) -> list[Result]:
     count = 3_000 if quick else 40_000
     server = shared_server()
     contenders: dict[str, Contender] = {
-        OURS: lambda _: ours.drain_task_pg(server, count),
-        **rivals("drain_task", ["pgqueuer"], count, server=server),
+        OURS: lambda: ours.drain_task_pg(server, count),
+        "pgqueuer": lambda: ON_POSTGRES["pgqueuer"].drain_task(server, count),
     }
     found = await _measured(contenders, quick=quick)
     return [judged(compared("drain_task_pg", found), of_best_peer=1.3)]
@@ -49,10 +50,10 @@ async def http_pg(*, quick: bool) -> list[Result]:
     """Real POSTs to a process on this machine, by two workers."""
     count = 3_000 if quick else 40_000
     server = shared_server()
-    async with target() as called:
+    with a_target() as called:
         contenders: dict[str, Contender] = {
-            FLOOR: lambda _: floors.drain_pg(server, count, url=called.url),
-            OURS: lambda _: ours.drain_http_pg(server, count, url=called.url),
+            FLOOR: lambda: floors.drain_pg(server, count, url=called.url),
+            OURS: lambda: ours.drain_http_pg(server, count, url=called.url),
         }
         found = await _measured(contenders, quick=quick)
     return [judged(compared("drain_http_pg", found, floor_is="bare claim, libcurl and finish"), of_floor=0.75)]
@@ -62,9 +63,9 @@ async def noop_sqlite(*, quick: bool) -> list[Result]:
     """Runs that end at once, in one file, by a `serve`."""
     count = 3_000 if quick else 30_000
     contenders: dict[str, Contender] = {
-        FLOOR: lambda _: floors.drain_sqlite(count),
-        OURS: lambda _: embedded.drain_noop_sqlite(count),
-        **rivals("drain_noop", ["huey"], count),
+        FLOOR: lambda: floors.drain_sqlite(count),
+        OURS: lambda: embedded.drain_noop_sqlite(count),
+        HUEY.name: lambda: HUEY.drain_noop(count),
     }
     found = await _measured(contenders, quick=quick)
     result = compared("drain_noop_sqlite", found, floor_is="bare claim and finish, synchronous=FULL")
@@ -74,10 +75,10 @@ async def noop_sqlite(*, quick: bool) -> list[Result]:
 async def http_sqlite(*, quick: bool) -> list[Result]:
     """Real POSTs to a process on this machine, out of one file, by a `serve`."""
     count = 3_000 if quick else 20_000
-    async with target() as called:
+    with a_target() as called:
         contenders: dict[str, Contender] = {
-            FLOOR: lambda _: floors.drain_sqlite(count, url=called.url),
-            OURS: lambda _: embedded.drain_http_sqlite(count, url=called.url),
+            FLOOR: lambda: floors.drain_sqlite(count, url=called.url),
+            OURS: lambda: embedded.drain_http_sqlite(count, url=called.url),
         }
         found = await _measured(contenders, quick=quick)
     result = compared("drain_http_sqlite", found, floor_is="bare claim, libcurl and finish, synchronous=FULL")
@@ -89,9 +90,9 @@ async def enqueue_pg(*, quick: bool) -> list[Result]:
     count = 20_000 if quick else 100_000
     server = shared_server()
     contenders: dict[str, Contender] = {
-        FLOOR: lambda _: floors.enqueue_pg(server, count, batch=_BULK),
-        OURS: lambda _: writing.enqueue_store_pg(server, count, batch=_BULK),
-        _API: lambda _: writing.enqueue_api_pg(server, count, batch=_BULK),
+        FLOOR: lambda: floors.enqueue_pg(server, count, batch=_BULK),
+        OURS: lambda: writing.enqueue_store_pg(server, count, batch=_BULK),
+        _API: lambda: writing.enqueue_api_pg(server, count, batch=_BULK),
     }
     found = await _measured(contenders, quick=quick)
     through_api = compared("enqueue_bulk_api_pg", {OURS: found.pop(_API)}, wanted="at least 40,000 runs/s")

@@ -30,15 +30,17 @@ from tests.support.postgres import PostgresServer
 WORKER = BootId("bench")
 TARGET = HttpTarget(url="http://127.0.0.1:9/")
 _SUCCEEDED = Outcome(kind=OutcomeKind.SUCCEEDED)
+_EMPTY_S = 0.005
 _numbers = count(1)
 
 
 class Bench:
     """A store on a durable server, with a worker that lives long enough."""
 
-    def __init__(self, dsn: str) -> None:
-        self._dsn = dsn
-        self.store = PostgresStore(dsn)
+    def __init__(self, server: PostgresServer, database: str) -> None:
+        self.server = server
+        self._dsn = server.dsn(database)
+        self.store = PostgresStore(self._dsn)
         self.hands = Hands(self.store)
 
     async def open(self) -> None:
@@ -65,7 +67,7 @@ async def durable_postgres(databases: int = 1) -> AsyncIterator[list[Bench]]:
         names = [f"bench{number}" for number in range(databases)]
         for name in names:
             server.create_database(name)
-        benches = [Bench(server.dsn(name)) for name in names]
+        benches = [Bench(server, name) for name in names]
         try:
             for bench in benches:
                 await bench.open()
@@ -138,18 +140,19 @@ class Hands:
         await self._store.finish([_finish(claim) for claim in claims])
 
     async def drain(self, queue: str, total: int, *, at_once: int = 4, limit: int = limits.CLAIM_BATCH) -> None:
-        """Take and end runs until so many have ended, several batches at once."""
-        ended = 0
+        """Take and end so many runs, several batches at once. Who finds nothing while others still take waits for them: to look again and
+        again at a line that is empty but for dead entries would cost as much as a batch."""
+        taken = 0
 
         async def work() -> None:
-            nonlocal ended
-            while ended < total:
+            nonlocal taken
+            while taken < total:
                 claims = await self.take(queue, limit=limit)
+                taken += len(claims)
                 if claims:
                     await self.end(claims)
-                    ended += len(claims)
                 else:
-                    await asyncio.sleep(0.001)
+                    await asyncio.sleep(_EMPTY_S)
 
         await asyncio.gather(*(work() for _ in range(at_once)))
 

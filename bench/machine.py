@@ -1,15 +1,15 @@
-"""What processes cost: processor time and memory, read from /proc."""
+"""What processes cost: processor time and memory. Nobody else in the bench reads /proc."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-import msgspec
+from typing import NamedTuple
 
 from bench.measured import Measured
+from tests.support.postgres import PostgresServer
 from tests.support.processes import children_of, resident_bytes
 
 _TICKS_S = os.sysconf("SC_CLK_TCK")
@@ -26,10 +26,10 @@ class Meter:
         self._server = server
         self._cpu_s = self._used()
         self._server_cpu_s = self._server_used()
-        self._began_s = time.perf_counter()
+        self.began_s = time.monotonic()
 
     def stop(self, count: int, *, notes: Mapping[str, float] | None = None) -> Measured:
-        seconds = time.perf_counter() - self._began_s
+        seconds = time.monotonic() - self.began_s
         return Measured(
             count=count,
             seconds=seconds,
@@ -49,7 +49,28 @@ class Meter:
         return server.own + server.of_ended_children + sum(_cpu_s(pid).own for pid in children_of(self._server))
 
 
-class _Cpu(msgspec.Struct, frozen=True):
+class Used(NamedTuple):
+    """Processor time that processes had used at a moment, with all their threads."""
+
+    by_pid: dict[int, float]
+
+    def since(self, earlier: Used) -> float:
+        """What they used since then, those that began meanwhile included; what has ended is not known any more."""
+        return sum(used_s - earlier.by_pid.get(pid, 0.0) for pid, used_s in self.by_pid.items())
+
+
+def used_by(pids: Iterable[int]) -> Used:
+    return Used({pid: _cpu_s(pid).own for pid in pids})
+
+
+def used_by_server(server: PostgresServer) -> tuple[Used, Used]:
+    """What a server used for somebody's connections, and for itself."""
+    pids = children_of(server.pid)
+    serving = {pid for pid in pids if "127.0.0.1(" in _title(pid)}
+    return used_by(serving), used_by({server.pid, *pids} - serving)
+
+
+class _Cpu(NamedTuple):
     own: float
     of_ended_children: float
 
@@ -63,3 +84,10 @@ def _cpu_s(pid: int) -> _Cpu:
     fields = text.rpartition(")")[2].split()
     user, system, children_user, children_system = (int(field) for field in fields[11:15])
     return _Cpu((user + system) / _TICKS_S, (children_user + children_system) / _TICKS_S)
+
+
+def _title(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

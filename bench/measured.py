@@ -36,8 +36,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, notes=self.notes | dict(notes))
 
 
-Contender = Callable[[int], Awaitable[Measured]]
-"""Does the work of one round, from a clean start, and tells how it went. It is given the number of the round; the first is to warm up."""
+Contender = Callable[[], Awaitable[Measured]]
+"""Does the work of one round, from a clean start, and tells how it went."""
 
 
 async def in_turns(
@@ -45,13 +45,13 @@ async def in_turns(
 ) -> dict[str, list[Measured]]:
     """All contenders one after the other, and all of that again: a machine that becomes slower does so for all of them.
 
-    Who turns out to be absent is left out, and the others go on.
+    With `warm_up` there is one round more, of which nothing is kept. Who turns out to be absent is left out, and the others go on.
     """
     found: dict[str, list[Measured]] = {name: [] for name in contenders}
-    for number in range(0 if warm_up else 1, rounds + 1):
+    for _ in range(rounds + warm_up):
         for name in list(found):
             try:
-                found[name].append(await contenders[name](number))
+                found[name].append(await contenders[name]())
             except Absent as absent:
                 print(f"  {name} is absent: {absent}")
                 del found[name]

@@ -7,7 +7,7 @@ from bench.peers.on_files import CeleryPeer, HueyPeer
 from bench.peers.on_postgres import PostgresPeer
 from bench.peers.peer import Peer
 
-PEERS: dict[str, Peer] = {
+ON_POSTGRES: dict[str, PostgresPeer] = {
     peer.name: peer
     for peer in (
         PostgresPeer(
@@ -79,37 +79,38 @@ PEERS: dict[str, Peer] = {
             poll_s=0.1,
             delete_jobs="never",
         ),
-        HueyPeer(
-            "huey",
-            PythonEnvironment("huey", "huey"),
-            program="huey_jobs.py",
-            processes=1,
-            drains_at_most=10_000,
-            workers=1,
-            worker_type="thread",
-        ),
-        CeleryPeer(
-            "celery",
-            PythonEnvironment("celery", "celery", "kombu", "redis"),
-            program="celery_jobs.py",
-            processes=2,
-            drains_at_most=5_000,
-            pool="solo",
-            concurrency=1,
-            prefetch=100,
-        ),
     )
 }
+HUEY = HueyPeer(
+    "huey",
+    PythonEnvironment("huey", "huey"),
+    program="huey_jobs.py",
+    processes=1,
+    drains_at_most=10_000,
+    workers=1,
+    worker_type="thread",
+)
+CELERY = CeleryPeer(
+    "celery",
+    PythonEnvironment("celery", "celery", "kombu", "redis"),
+    program="celery_jobs.py",
+    processes=2,
+    drains_at_most=5_000,
+    pool="solo",
+    concurrency=1,
+    prefetch=100,
+)
+_ALL: tuple[Peer, ...] = (*ON_POSTGRES.values(), HUEY, CELERY)
 
 
 def versions() -> dict[str, str]:
     """Of all peers that were asked whether they are there, and of what they stand on."""
-    return {what: version for peer in PEERS.values() if peer.was_asked for what, version in peer.versions.items()}
+    return {what: version for peer in _ALL if peer.was_asked for what, version in peer.versions.items()}
 
 
 def absent() -> dict[str, str]:
     """Those that were asked and are not there, or failed in something, and why."""
-    found = {peer.name: peer.absent for peer in PEERS.values() if peer.was_asked and peer.absent is not None}
-    for peer in PEERS.values():
+    found = {peer.name: peer.absent for peer in _ALL if peer.was_asked and peer.absent is not None}
+    for peer in _ALL:
         found |= {f"{peer.name} in {what}": reason for what, reason in peer.failed.items()}
     return found

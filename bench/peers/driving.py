@@ -14,15 +14,15 @@ from typing import Any
 
 import msgspec
 
+from bench.machine import Meter
 from bench.measured import Absent, Measured
-from bench.peers.cost import cpu_s, peak_bytes
 from tests.support.processes import children_of, kill_all
 
 ACT_S_MAX = 300.0
 _READY_S_MAX = 30.0
 _POLL_S = 0.002
-# Of `programs/tally`: how many have started, and when the first and the last did, in nanoseconds.
-_TALLY = struct.Struct("=3q")
+# Of `programs/tally`: how many have started, and when the first did, in nanoseconds.
+_TALLY = struct.Struct("=2q")
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -30,7 +30,6 @@ class Started(msgspec.Struct, frozen=True):
 
     count: int
     first_s: float
-    last_s: float
 
 
 class Workers:
@@ -50,7 +49,8 @@ class Workers:
 
     @property
     def pids(self) -> list[int]:
-        return [process.pid for process in self._processes]
+        """With those that they started."""
+        return [pid for process in self._processes for pid in (process.pid, *children_of(process.pid))]
 
     async def wait_until_ready(self) -> None:
         """All are imported and connected, and none has begun."""
@@ -81,7 +81,6 @@ class Workers:
         return Started(
             sum(some[0] for some in words),
             min((some[1] for some in words), default=0) / 1e9,
-            max((some[2] for some in words), default=0) / 1e9,
         )
 
     async def wait_for(self, count: int, *, within_s: float = ACT_S_MAX) -> Started:
@@ -151,23 +150,22 @@ async def act(command: Sequence[str], what: str, asked: Mapping[str, Any]) -> No
 
 
 async def drained(
-    some: Workers, count: int, *, until_durable: Callable[[Started], Awaitable[float]], server_pid: int | None = None
+    some: Workers,
+    count: int,
+    *,
+    until_durable: Callable[[], Awaitable[None]] | None = None,
+    server_pid: int | None = None,
 ) -> Measured:
-    """Let workers go, and measure from the start of the first job to the moment in which the last is durably finished."""
-    before_s = cpu_s(some.pids), 0.0 if server_pid is None else cpu_s([server_pid])
-    went_s = time.monotonic()
+    """Let workers go, and measure from then to the moment in which the last job is durably finished.
+
+    Without a way to wait for that it is so when the last one starts.
+    """
+    meter = Meter(some.pids, server=server_pid)
     some.go()
     started = await some.wait_for(count)
-    ended_s = await until_durable(started)
-    after_s = cpu_s(some.pids), 0.0 if server_pid is None else cpu_s([server_pid])
-    return Measured(
-        count=count,
-        seconds=ended_s - started.first_s,
-        cpu_s=after_s[0] - before_s[0],
-        server_cpu_s=after_s[1] - before_s[1],
-        peak_bytes=peak_bytes(some.pids),
-        notes={"s until the first start": started.first_s - went_s},
-    )
+    if until_durable is not None:
+        await until_durable()
+    return meter.stop(count, notes={"s until the first start": started.first_s - meter.began_s})
 
 
 def _last_words(said: bytes) -> str:

@@ -1,4 +1,7 @@
-"""Peers without PostgreSQL: Huey on SQLite and Celery on Redis."""
+"""Peers without PostgreSQL: Huey on SQLite and Celery on Redis.
+
+Both take a job out of the store for good before they start it: what is durable is so when the last one starts.
+"""
 
 from __future__ import annotations
 
@@ -12,46 +15,36 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bench.measured import Absent, Measured
-from bench.peers.driving import Started, act, drained, workers
-from bench.peers.peer import Peer, Work
+from bench.peers.driving import act, drained, workers
+from bench.peers.peer import Peer
 
 _REDIS_START_S_MAX = 10.0
 _POLL_S = 0.01
 
 
-async def _last_start(started: Started) -> float:
-    """Both take a job out of the store for good before they start it: what is durable is so when the last one starts."""
-    return started.last_s
-
-
 class HueyPeer(Peer):
-    """It needs no server. Only its no-op drain is measured."""
+    """It needs no server."""
 
-    async def _drain(self, command: list[str], work: Work) -> Measured:
-        _refuse_arguments(work)
-        with tempfile.TemporaryDirectory() as folder:
+    async def drain_noop(self, count: int) -> Measured:
+        count = self._bounded(count)
+        with self._taking_part("drain_noop") as command, tempfile.TemporaryDirectory() as folder:
             asked = self.options | {"file": f"{folder}/huey.db"}
-            await act(command, "fill", asked | {"count": work.count})
+            await act(command, "fill", asked | {"count": count})
             async with workers(command, asked, processes=self.processes) as some:
-                return await drained(some, work.count, until_durable=_last_start)
-
-    async def _burst(self, command: list[str], work: Work) -> list[float]:
-        raise NotImplementedError
+                return await drained(some, count)
 
 
 class CeleryPeer(Peer):
-    """It has a Redis of its own, which writes every command to a file that is synced every second. Only its no-op drain is measured."""
+    """It has a Redis of its own, which writes every command to a file that is synced every second."""
 
-    async def _drain(self, command: list[str], work: Work) -> Measured:
-        _refuse_arguments(work)
-        async with self._redis() as (broker, pid):
-            asked = self.options | {"broker": broker}
-            await act(command, "fill", asked | {"count": work.count})
-            async with workers(command, asked, processes=self.processes) as some:
-                return await drained(some, work.count, until_durable=_last_start, server_pid=pid)
-
-    async def _burst(self, command: list[str], work: Work) -> list[float]:
-        raise NotImplementedError
+    async def drain_noop(self, count: int) -> Measured:
+        count = self._bounded(count)
+        with self._taking_part("drain_noop") as command:
+            async with self._redis() as (broker, pid):
+                asked = self.options | {"broker": broker}
+                await act(command, "fill", asked | {"count": count})
+                async with workers(command, asked, processes=self.processes) as some:
+                    return await drained(some, count, server_pid=pid)
 
     @asynccontextmanager
     async def _redis(self) -> AsyncIterator[tuple[str, int]]:
@@ -74,11 +67,6 @@ class CeleryPeer(Peer):
         if found is None:
             raise Absent("there is no redis-server on this machine")
         return found
-
-
-def _refuse_arguments(work: Work) -> None:
-    if work.arguments is not None:
-        raise NotImplementedError
 
 
 def _start_redis(program: str, port: int, folder: str) -> subprocess.Popen[bytes]:

@@ -12,9 +12,9 @@ from typing import Any
 import asyncpg
 
 from bench.measured import Absent, Measured
-from bench.peers.driving import ACT_S_MAX, Started, act, drained, workers
+from bench.peers.driving import ACT_S_MAX, act, drained, workers
 from bench.peers.environments import Environment
-from bench.peers.peer import Peer, Work
+from bench.peers.peer import Peer
 from tests.support.postgres import PostgresServer
 
 _POLL_S = 0.002
@@ -27,6 +27,8 @@ _BURST_S_MAX = 60.0
 _SPARE_S = 0.5
 # Before that, workers have seen that there is nothing to do.
 _IDLE_S = 1.0
+# What every job of a task gets; the handler decodes it.
+_ARGUMENTS = {"customer": "c-123", "cents": 500}
 _numbers = counter(1)
 
 
@@ -49,59 +51,71 @@ class PostgresPeer(Peer):
         self._far = far
         self._in_bursts = in_bursts or {}
 
-    async def _drain(self, command: list[str], work: Work) -> Measured:
-        async with self._database(work) as (server, dsn, connection):
-            asked = self.options | {"dsn": dsn, "keep": False, "arguments": work.arguments}
+    async def drain_noop(self, server: PostgresServer, count: int) -> Measured:
+        """Jobs without arguments that do nothing, all of them there before the clock runs."""
+        with self._taking_part("drain_noop") as command:
+            return await self._drain(command, server, self._bounded(count), arguments=None)
+
+    async def drain_task(self, server: PostgresServer, count: int) -> Measured:
+        """The same with arguments, which are decoded."""
+        with self._taking_part("drain_task") as command:
+            return await self._drain(command, server, self._bounded(count), arguments=_ARGUMENTS)
+
+    async def burst(self, server: PostgresServer, count: int, other_jobs: int = 0) -> list[float]:
+        """Jobs that are all due at one instant, beside others that are due much later: how late each started, in milliseconds."""
+        with self._taking_part("burst") as command:
+            return await self._burst(command, server, count, other_jobs)
+
+    async def _drain(
+        self, command: list[str], server: PostgresServer, count: int, *, arguments: dict[str, Any] | None
+    ) -> Measured:
+        async with self._database(server) as (dsn, connection):
+            asked = self.options | {"dsn": dsn, "keep": False, "arguments": arguments}
             await act(command, "install", asked)
-            await act(command, "fill", asked | {"count": work.count, "due_s": None})
+            await act(command, "fill", asked | {"count": count, "due_s": None})
             await _settle(connection)
 
-            async def until_durable(_: Started) -> float:
+            async def until_durable() -> None:
                 deadline_s = time.monotonic() + ACT_S_MAX
                 while await connection.fetchval(self._unfinished):
                     if time.monotonic() > deadline_s:
                         raise Absent("it does not finish its jobs")
                     await asyncio.sleep(_POLL_S)
-                return time.monotonic()
 
             async with workers(command, asked, processes=self.processes) as some:
-                return await drained(some, work.count, until_durable=until_durable, server_pid=server.pid)
+                return await drained(some, count, until_durable=until_durable, server_pid=server.pid)
 
-    async def _burst(self, command: list[str], work: Work) -> list[float]:
-        async with self._database(work) as (_, dsn, connection):
-            asked = self.options | self._in_bursts | {"dsn": dsn, "keep": True, "arguments": work.arguments}
+    async def _burst(self, command: list[str], server: PostgresServer, count: int, other_jobs: int) -> list[float]:
+        async with self._database(server) as (dsn, connection):
+            asked = self.options | self._in_bursts | {"dsn": dsn, "keep": True, "arguments": None}
             await act(command, "install", asked)
-            if work.other_jobs:
+            if other_jobs:
                 # As its own API writes them, which would take too long for so many.
-                await connection.execute(self._far, work.other_jobs, timeout=ACT_S_MAX)
+                await connection.execute(self._far, other_jobs, timeout=ACT_S_MAX)
             await _settle(connection)
             async with workers(command, asked, processes=self.processes) as some:
                 some.go()
                 await asyncio.sleep(_IDLE_S)
-                due_s = time.time() + _LEAD_S + work.count / _FILLED_A_SECOND
-                await act(command, "fill", asked | {"count": work.count, "due_s": due_s})
-                if not work.other_jobs:
+                due_s = time.time() + _LEAD_S + count / _FILLED_A_SECOND
+                await act(command, "fill", asked | {"count": count, "due_s": due_s})
+                if not other_jobs:
                     # The table was empty when it was analysed, and some plan as badly as that deserves.
                     await connection.execute("ANALYZE", timeout=ACT_S_MAX)
                 if time.time() > due_s - _SPARE_S:
-                    raise Absent(f"to write {work.count} jobs takes it too long for a burst")
-                await some.wait_for(work.count, within_s=due_s - time.time() + _BURST_S_MAX)
+                    raise Absent(f"to write {count} jobs takes it too long for a burst")
+                await some.wait_for(count, within_s=due_s - time.time() + _BURST_S_MAX)
                 return [(start_s - due_s) * 1000 for start_s in await some.starts_s()]
 
     @asynccontextmanager
-    async def _database(
-        self, work: Work
-    ) -> AsyncIterator[tuple[PostgresServer, str, asyncpg.Connection[asyncpg.Record]]]:
+    async def _database(self, server: PostgresServer) -> AsyncIterator[tuple[str, asyncpg.Connection[asyncpg.Record]]]:
         """A fresh one, and a connection to look into it."""
-        server = work.server
-        assert server is not None, f"{self.name} needs a PostgreSQL server"
         name = f"peer{next(_numbers)}"
         server.create_database(name)
         try:
             connection = await asyncpg.connect(server.dsn(name))
             try:
                 self.versions["postgresql"] = connection.get_settings().server_version
-                yield server, server.dsn(name), connection
+                yield server.dsn(name), connection
             finally:
                 await connection.close()
         finally:

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import asyncpg
-import msgspec
 
-from bench.measured import Absent, Measured
+from bench.measured import Absent
 from bench.peers.environments import Environment
-from tests.support.postgres import PostgresServer
-
-# What every job of a task gets; the handler decodes it.
-_ARGUMENTS = {"customer": "c-123", "cents": 500}
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What a peer is to do in one round."""
-
-    server: PostgresServer | None
-    """Nothing for those that need none."""
-    count: int
-    arguments: dict[str, Any] | None = None
-    other_jobs: int = 0
-
-
-class Peer(ABC):
-    """What a peer does not offer, and whatever stops it when it runs, is told as `Absent`."""
+class Peer:
+    """What all have in common; what a peer offers are methods of its class. Whatever stops it when it runs is told as `Absent`."""
 
     def __init__(
         self,
@@ -71,30 +55,8 @@ class Peer(ABC):
         """Of the peer and of what it stands on."""
         return {} if self.absent else self._environment.versions()
 
-    async def drain_noop(self, server: PostgresServer | None, count: int) -> Measured:
-        """Jobs without arguments that do nothing, all of them there before the clock runs."""
-        with self._taking_part("drain_noop") as command:
-            return await self._drain(command, Work(server=server, count=self._bounded(count)))
-
-    async def drain_task(self, server: PostgresServer | None, count: int) -> Measured:
-        """The same with arguments, which are decoded."""
-        with self._taking_part("drain_task") as command:
-            work = Work(server=server, count=self._bounded(count), arguments=_ARGUMENTS)
-            return await self._drain(command, work)
-
-    async def burst(self, server: PostgresServer | None, count: int, other_jobs: int = 0) -> list[float]:
-        """Jobs that are all due at one instant, beside others that are due much later: how late each started, in milliseconds."""
-        with self._taking_part("burst") as command:
-            return await self._burst(command, Work(server=server, count=count, other_jobs=other_jobs))
-
     def _bounded(self, count: int) -> int:
         return count if self.drains_at_most is None else min(count, self.drains_at_most)
-
-    @abstractmethod
-    async def _drain(self, command: list[str], work: Work) -> Measured: ...
-
-    @abstractmethod
-    async def _burst(self, command: list[str], work: Work) -> list[float]: ...
 
     @contextmanager
     def _taking_part(self, what: str) -> Iterator[list[str]]:

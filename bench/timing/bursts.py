@@ -10,11 +10,12 @@ from statistics import median
 import msgspec
 
 from bench.measured import OURS, Absent
-from bench.peers import PEERS
+from bench.peers import ON_POSTGRES
 from bench.report import Result, summed_up
+from bench.target import a_target
 from bench.timing.installation import APP, Installation, a_server, an_installation, running
 from bench.timing.jobs import write_jobs, write_likenesses
-from bench.timing.lags import check_ahead, hits, patiently, quantile, sleep_until_ms, starts_count, starts_s, wait_until
+from bench.timing.lags import check_ahead, patiently, quantile, sleep_until_ms, starts_count, starts_s, wait_until
 from dueline.domain.job import Execution, HttpTarget, TaskTarget
 from dueline.domain.schedule import At
 from tests.support.postgres import PostgresServer
@@ -86,7 +87,7 @@ async def _in_turns(
             )
             for name in [name for name in peers if name in found]:
                 try:
-                    found[name].append(await PEERS[name].burst(server, count, others))
+                    found[name].append(await ON_POSTGRES[name].burst(server, count, others))
                 except Absent as absent:
                     print(f"  {name} is absent: {absent}")
                     del found[name]
@@ -105,7 +106,7 @@ async def _tasks(folder: Path, server: PostgresServer, count: int, known_s: floa
 
 async def _calls(folder: Path, server: PostgresServer, count: int, known_s: float) -> list[float]:
     async with an_installation(server, "calls", like=_AS_TEMPLATE) as installation:
-        with hits(folder) as target, running(folder, installation.dsn) as start:
+        with a_target(folder) as target, running(folder, installation.dsn) as start:
             start("scheduler")
             start("worker")
             execution = Execution(target=HttpTarget(url=target.url, body=_BODY))

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from bench.machine import used_by, used_by_server
 from bench.report import Result
-from bench.timing.costs import used_by, used_by_server
+from bench.target import Lag, Target, a_target
 from bench.timing.installation import a_server, an_installation, running
 from bench.timing.jobs import write_jobs
-from bench.timing.lags import Hits, Lag, check_ahead, hits, patiently, quantile, sleep_until_ms
+from bench.timing.lags import check_ahead, patiently, quantile, sleep_until_ms
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import Cron, Every, Schedule
 from tests.support.postgres import PostgresServer
@@ -42,7 +43,7 @@ async def _fire(
 ) -> Result:
     """Without a period they are jobs of every second, by cron."""
     async with an_installation(server, name) as installation:
-        with hits(folder) as target, running(folder, installation.dsn) as start:
+        with a_target(folder) as target, running(folder, installation.dsn) as start:
             count = rate * (period_s or 1)
             now_ms = await installation.store.now_ms()
             first_ms = now_ms // 1000 * 1000 + int((count / _WRITTEN_PER_S + _START_S) * patience * 1000)
@@ -73,7 +74,7 @@ def every_second(count: int, first_ms: int) -> Sequence[Schedule]:
     return [Cron(expression="* * * * * *", start_ms=first_ms)] * count
 
 
-def _judged(name: str, target: Hits, rate: int, first_ms: int, seconds: int) -> Result:
+def _judged(name: str, target: Target, rate: int, first_ms: int, seconds: int) -> Result:
     """What came of what was due in that time; what came not at all counts as late as can be."""
     last_ms = first_ms + seconds * 1000
     came = [lag for lag in target.lags() if first_ms <= lag.scheduled_ms < last_ms]

@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.machine import used_by, used_by_server
 from bench.report import Result
-from bench.timing.costs import used_by, used_by_server
+from bench.target import Target, a_target
 from bench.timing.installation import a_server, an_installation, running
 from bench.timing.jobs import write_jobs, write_likenesses
-from bench.timing.lags import Hits, hits, quantile, sleep_until_ms, wait_until
+from bench.timing.lags import quantile, sleep_until_ms, wait_until
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import At
@@ -35,7 +36,7 @@ async def latency(*, quick: bool) -> list[Result]:
     count = 30 if quick else 200
     with a_server() as (folder, server):
         async with an_installation(server, "idle") as installation:
-            with hits(folder) as target, running(folder, installation.dsn) as start:
+            with a_target(folder) as target, running(folder, installation.dsn) as start:
                 url = start("serve", "--port", "0").wait_until_running()
                 assert url is not None
                 with Client(url) as client:
@@ -77,7 +78,7 @@ async def cpu(*, quick: bool) -> list[Result]:
     return results
 
 
-async def _asked_ms(client: Client, target: Hits, number: int) -> float:
+async def _asked_ms(client: Client, target: Target, number: int) -> float:
     """From the moment in which somebody calls the API to the arrival of the call."""
     before = target.count()
     began_s = time.time()
@@ -88,7 +89,7 @@ async def _asked_ms(client: Client, target: Hits, number: int) -> float:
     return took_ms
 
 
-async def _timed_ms(client: Client, target: Hits, count: int) -> list[float]:
+async def _timed_ms(client: Client, target: Target, count: int) -> list[float]:
     """How late single jobs are that were created some seconds before."""
     before = target.count()
     first_ms = int(time.time() * 1000) + 3_000

@@ -4,64 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import struct
-import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 STARTS = "starts"
 """Where the tasks of `bench.timing.app` note when they start, in the folder that is their home."""
-_NOTE = struct.Struct("dd")
 _POLL_S = 0.1
 _PATIENCE = (1.0, 2.0, 4.0)
 T = TypeVar("T")
-
-
-class Lag(NamedTuple):
-    scheduled_ms: int
-    lag_ms: float
-
-
-class Hits:
-    """A target in a process of its own, and what arrived there."""
-
-    def __init__(self, folder: Path) -> None:
-        self._notes = folder / "hits"
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.timing.target", str(self._notes)], stdout=subprocess.PIPE
-        )
-        assert self._process.stdout is not None
-        self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}/"
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def count(self) -> int:
-        return self._notes.stat().st_size // _NOTE.size
-
-    def arrived_s(self) -> list[float]:
-        return [note[0] for note in _NOTE.iter_unpack(self._notes.read_bytes())]
-
-    def lags(self) -> list[Lag]:
-        return [Lag(int(at_ms), hit_s * 1000 - at_ms) for hit_s, at_ms in _NOTE.iter_unpack(self._notes.read_bytes())]
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-
-@contextmanager
-def hits(folder: Path) -> Iterator[Hits]:
-    target = Hits(folder)
-    try:
-        yield target
-    finally:
-        target.close()
 
 
 def starts_s(folder: Path) -> list[float]:

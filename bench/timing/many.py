@@ -10,10 +10,11 @@ import asyncpg
 import msgspec
 
 from bench.report import Result
+from bench.target import a_target
 from bench.timing.fire import every_so_often
 from bench.timing.installation import Installation, a_server, an_installation, running
 from bench.timing.jobs import write_jobs, write_likenesses
-from bench.timing.lags import check_ahead, hits, quantile, sleep_until_ms
+from bench.timing.lags import check_ahead, quantile, sleep_until_ms
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import Every
@@ -114,7 +115,7 @@ async def _fill(folder: Path, installation: Installation, others: int) -> dict[s
 
 async def _fire(folder: Path, installation: Installation, seconds: int) -> _Fired:
     """Let the busy ones fire, from a cold start of the processes on."""
-    with hits(folder) as target, running(folder, installation.dsn) as start:
+    with a_target(folder) as target, running(folder, installation.dsn) as start:
         execution = Execution(target=HttpTarget(url=target.url, body=_BODY))
         now_ms = await installation.store.now_ms()
         first_ms = now_ms // 1000 * 1000 + _PREPARE_MS

@@ -14,11 +14,11 @@ import time
 from typing import Any
 
 _INPUT = 0
-_COUNT, _FIRST_NS, _LAST_NS = range(3)
+_COUNT, _FIRST_NS = range(2)
 
 
 class Tally:
-    """How many jobs have started, and when the first and the last did, in a file that is read from outside.
+    """How many jobs have started, and when the first did, in a file that is read from outside.
 
     Each process has a file of its own, which it makes with its first job: a process that only starts others has none.
     """
@@ -30,12 +30,10 @@ class Tally:
         self._words: memoryview | None = None
 
     def started(self) -> None:
-        now_ns = time.monotonic_ns()
         words = self._words
         if words is None:
             words = self._words = self._made()
-            words[_FIRST_NS] = now_ns
-        words[_LAST_NS] = now_ns
+            words[_FIRST_NS] = time.monotonic_ns()
         words[_COUNT] += 1
         if self.starts_s is not None:
             self.starts_s.append(time.time())
@@ -43,8 +41,8 @@ class Tally:
     def _made(self) -> memoryview:
         path = os.path.join(self.folder, str(os.getpid()))
         with open(path, "w+b") as file:
-            file.truncate(3 * 8)
-            return memoryview(mmap.mmap(file.fileno(), 3 * 8)).cast("q")
+            file.truncate(2 * 8)
+            return memoryview(mmap.mmap(file.fileno(), 2 * 8)).cast("q")
 
 
 def asked() -> dict[str, Any]:
