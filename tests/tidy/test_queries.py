@@ -43,7 +43,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             # SQLite has one process.
             "history.sweeping",
             # SQLite looks for each at next to no cost.
-            "runs.enqueue_all",
+            "runs.enqueue_new",
+            "runs.finish_new",
             # SQLite asks `look`, and decides in between: nobody has to wait for another answer there.
             "flows.take",
         }

@@ -1,7 +1,9 @@
 -- name: enqueue
 -- move: enqueue
 -- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
--- What all of them have in common is sent once: the array has one element, and all but the first run find nothing there.
+-- What all of them have in common is sent once: the array has one element, and all but the first run find nothing there. The form for new
+-- ones writes all of them or none: where one is live it fails, and where one may be finished, because something between the first and the last
+-- id is, it writes nothing.
 INSERT INTO dueline.runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
     token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms,
@@ -29,38 +31,12 @@ FROM unnest(
 -- first and the last id is finished.
 WHERE
     NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id BETWEEN $2 AND $3)
+    -- unless new:
     OR (SELECT true FROM dueline.history AS h WHERE h.id = r.id) IS NOT TRUE
 ON CONFLICT (id) DO NOTHING
-RETURNING id;
-
--- name: enqueue_all
--- move: enqueue
--- The same, all of them or none: where one is live it fails, and where one may be finished, because something between the first and the last
--- id is, it writes nothing.
-INSERT INTO dueline.runs (
-    id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
-    token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms,
-    fairness_key, missed
-)
-SELECT
-    r.id, r.job_id, r.version, coalesce(r.tenant, ($7::text[])[1]), coalesce(r.kind, ($8::text[])[1]),
-    CASE
-        WHEN r.rank IS NULL OR coalesce(r.due_ms, ($16::bigint[])[1]) > (SELECT dueline.now_ms()) + $1 THEN 'scheduled' ELSE 'ready'
-    END,
-    coalesce(r.queue, ($9::text[])[1]), coalesce(r.priority, ($10::smallint[])[1]), coalesce(r.rank, 0),
-    coalesce(r.region, ($12::text[])[1]), coalesce(r.exclusive, ($13::boolean[])[1]), coalesce(r.timeout_ms, ($14::integer[])[1]),
-    coalesce(r.scheduled_ms, ($15::bigint[])[1]), coalesce(r.due_ms, ($16::bigint[])[1]), (SELECT dueline.now_ms()),
-    coalesce(r.token, ($18::bigint[])[1]), 0, 0, string_to_array(coalesce(r.tags, ($17::text[])[1]), E'\x1f'), r.parent_id, r.spec, '',
-    r.overlap, coalesce(r.lane, ($19::text[])[1]), r.expires_ms, r.fairness_key, r.missed
-FROM unnest(
-    $4::uuid[], $5::uuid[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::smallint[], $11::bigint[], $12::text[],
-    $13::boolean[], $14::integer[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[], $20::text[],
-    $21::bigint[], $22::text[], $23::boolean[], $24::uuid[], $25::text[]
-) AS r (
-    id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, lane,
-    overlap, expires_ms, fairness_key, missed, parent_id, spec
-)
-WHERE NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id BETWEEN $2 AND $3);
+RETURNING id
+    -- :unless new
+;
 
 -- name: near
 -- Waiting runs whose time is near; `promote` follows. Others who do the same leave them alone until then.
@@ -224,7 +200,8 @@ SELECT id FROM given;
 -- letter from here on. What all of them have in common is sent once. Those that have places at gates ($8) leave them: a join finds them, where
 -- a search through their list for each of a thousand would cost 0.3 ms with a hundred of them, and more than that with more. So do those
 -- that have the places of their jobs, if there may be some ($10). Answers who ended, their jobs if somebody asks ($9), and the queues to
--- look into: as arrays, because a row for each of a thousand costs more than all of this.
+-- look into: as arrays, because a row for each of a thousand costs more than all of this. The form for runs of which none is in history yet
+-- fails where one is.
 WITH ended AS (
     DELETE FROM dueline.runs AS r
     USING ROWS FROM (
@@ -246,7 +223,9 @@ WITH ended AS (
         id, job_id, version, tenant, kind, end_state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
         finished_ms, worker, attempt, lost, why, tags, parent_id, spec, attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
     FROM ended
+    -- unless new:
     ON CONFLICT (id) DO NOTHING
+    -- :unless new
     RETURNING id, tenant, job_id, queue, state, reason, finished_ms
 ), letters AS (
     INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
