@@ -57,14 +57,14 @@ async def held_pg(*, quick: bool) -> list[Result]:
             )
             for name, bench in ((FLOOR, empty), (OURS, crowded))
         }
-        found = await in_turns(contenders, rounds=1 if quick else 5, warm_up=not quick)
+        found = await in_turns(contenders, rounds=1 if quick else 3, warm_up=not quick)
     result = judged(compared("dispatch_held_pg", found, floor_is="nobody held"), of_floor=0.95)
     return [msgspec.structs.replace(result, notes=result.notes | {"held": held})]
 
 
 async def shares_pg(*, quick: bool) -> list[Result]:
     """Two tenants with weights 1 and 3 that both saturate a line: who gets what in any five seconds."""
-    light, window_s = (20_000, 0.5) if quick else (250_000, 5.0)
+    light, window_s = (20_000, 0.5) if quick else (200_000, 5.0)
     async with durable_postgres() as (bench,):
         await bench.store.put_tenant(Tenant(tenant="heavy", weight=3.0))
         await fill(bench.store, light, _by("light"))
@@ -89,7 +89,7 @@ async def shares_pg(*, quick: bool) -> list[Result]:
 
 async def quiet_pg(*, quick: bool) -> list[Result]:
     """A tenant with ten runs a second, alone and beside one with very many waiting; and one urgent run behind all of them."""
-    waiting, count = (100_000, 10) if quick else (1_000_000, 100)
+    waiting, count = (100_000, 10) if quick else (1_000_000, 60)
     async with durable_postgres(2) as (empty, crowded):
         await fill(crowded.store, waiting, _by("noisy", priority=1))
         for bench in (empty, crowded):

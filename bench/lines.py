@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 
 import asyncpg
 import msgspec
 
+from bench.databases import fresh_database, shared_server
 from dueline.domain import limits
 from dueline.domain.ids import BootId, JobId, new_job_id, new_run_id
 from dueline.domain.job import Definition, Execution, HttpTarget
@@ -37,10 +38,10 @@ _numbers = count(1)
 class Bench:
     """A store on a durable server, with a worker that lives long enough."""
 
-    def __init__(self, server: PostgresServer, database: str) -> None:
+    def __init__(self, server: PostgresServer, dsn: str) -> None:
         self.server = server
-        self._dsn = server.dsn(database)
-        self.store = PostgresStore(self._dsn)
+        self._dsn = dsn
+        self.store = PostgresStore(dsn)
         self.hands = Hands(self.store)
 
     async def open(self) -> None:
@@ -62,19 +63,15 @@ class Bench:
 
 @asynccontextmanager
 async def durable_postgres(databases: int = 1) -> AsyncIterator[list[Bench]]:
-    """Some databases on one server with fsync."""
-    with PostgresServer(durable=True) as server:
-        names = [f"bench{number}" for number in range(databases)]
-        for name in names:
-            server.create_database(name)
-        benches = [Bench(server, name) for name in names]
-        try:
-            for bench in benches:
-                await bench.open()
-            yield benches
-        finally:
-            for bench in benches:
-                await bench.store.close()
+    """Some fresh databases on the server with fsync that all share."""
+    server = shared_server()
+    async with AsyncExitStack() as stack:
+        benches = []
+        for _ in range(databases):
+            benches.append(Bench(server, await stack.enter_async_context(fresh_database(server))))
+            stack.push_async_callback(benches[-1].store.close)
+            await benches[-1].open()
+        yield benches
 
 
 def entropy() -> bytes:

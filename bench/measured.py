@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from statistics import median
 
 import msgspec
@@ -41,21 +41,23 @@ Contender = Callable[[], Awaitable[Measured]]
 
 
 async def in_turns(
-    contenders: Mapping[str, Contender], *, rounds: int, warm_up: bool = True
+    contenders: Mapping[str, Contender], *, rounds: int, warm_up: bool = True, once: Collection[str] = ()
 ) -> dict[str, list[Measured]]:
     """All contenders one after the other, and all of that again: a machine that becomes slower does so for all of them.
 
-    With `warm_up` there is one round more, of which nothing is kept. Who turns out to be absent is left out, and the others go on.
+    With `warm_up` there is one round more, of which nothing is kept. Those who are far behind take part in the last round only (`once`): it
+    takes them longer than all others together, and nobody compares with them by the percent. Who turns out to be absent is left out, and
+    the others go on.
     """
     found: dict[str, list[Measured]] = {name: [] for name in contenders}
-    for _ in range(rounds + warm_up):
-        for name in list(found):
+    for number in reversed(range(rounds + warm_up)):
+        for name in [name for name in found if number == 0 or name not in once]:
             try:
                 found[name].append(await contenders[name]())
             except Absent as absent:
                 print(f"  {name} is absent: {absent}")
                 del found[name]
-    return {name: measured[1 if warm_up else 0 :] for name, measured in found.items()}
+    return {name: measured[-rounds:] for name, measured in found.items()}
 
 
 def compared(name: str, found: Mapping[str, list[Measured]], *, floor_is: str = "", wanted: str = "") -> Result:

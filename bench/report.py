@@ -49,6 +49,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     contenders: dict[str, Figures] = {}
     """All of them, in the order in which they are told."""
 
+    @property
+    def best_peer(self) -> float | None:
+        """Of times the shortest, of all else the most."""
+        best = min if self.unit.startswith("ms") else max
+        return best(self.peers.values(), default=None)
+
     def told(self) -> dict[str, Figures]:
         """Everyone there is a bar for, also where nobody measured more than one figure."""
         if self.contenders:
@@ -67,18 +73,18 @@ def summed_up(samples: Sequence[float]) -> tuple[float, tuple[float, float]]:
     return median(samples), (min(samples), max(samples))
 
 
-def write(results: Sequence[Result], *, versions: Mapping[str, str], absent: Mapping[str, str]) -> None:
+def write(results: Sequence[Result], *, quick: bool, versions: Mapping[str, str], absent: Mapping[str, str]) -> None:
     """With the versions of what the peers stand on, and those who did not take part, and why."""
     machine = {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
     rows = []
     for result in results:
         row = msgspec.to_builtins(result)
         row["ratio_to_floor"] = None if not result.floor else round(result.ours / result.floor, 4)
-        best = max(result.peers.values(), default=None)
+        best = result.best_peer
         row["ratio_to_best_peer"] = None if not best else round(result.ours / best, 4)
         rows.append(row)
     RESULTS.parent.mkdir(exist_ok=True)
-    figures = {"machine": machine, "versions": versions, "absent": absent, "results": rows}
+    figures = {"machine": machine, "quick": quick, "versions": versions, "absent": absent, "results": rows}
     RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=2))
 
 

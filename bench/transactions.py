@@ -10,28 +10,18 @@ from tempfile import TemporaryDirectory
 
 import asyncpg
 
+from bench.databases import fresh_database, shared_server
 from bench.report import Result
 from tests.support.dueline import DuelineProcess, processes
-from tests.support.postgres import PostgresServer
 from tests.support.target import Target
 
 
 async def commit_pg(*, quick: bool) -> list[Result]:
     """Transactions at odd moments, with a scheduler and a worker that have nothing else to do, each a process of its own."""
-    count = 20 if quick else 300
-    with TemporaryDirectory() as folder, PostgresServer(durable=True) as server, processes() as started:
-        server.create_database("bench")
-        dsn = server.dsn("bench")
-        for role in ("api", "scheduler", "worker"):
-            arguments = ("--port", "0") if role == "api" else ()
-            started.append(DuelineProcess(Path(folder), role, role, *arguments, db=dsn))
-            started[-1].wait_until_running()
-        async with Target() as target:
-            connection = await asyncpg.connect(dsn)
-            try:
-                took_ms = [await _took_ms(connection, target, number) for number in range(count + 5)][5:]
-            finally:
-                await connection.close()
+    count = 20 if quick else 150
+    async with fresh_database(shared_server()) as dsn:
+        with TemporaryDirectory() as folder, processes() as started:
+            took_ms = await _measured(Path(folder), dsn, started, count)
     late = quantiles(took_ms, n=20)[-1]
     return [
         Result(
@@ -45,6 +35,19 @@ async def commit_pg(*, quick: bool) -> list[Result]:
     ]
 
 
+async def _measured(folder: Path, dsn: str, started: list[DuelineProcess], count: int) -> list[float]:
+    for role in ("api", "scheduler", "worker"):
+        arguments = ("--port", "0") if role == "api" else ()
+        started.append(DuelineProcess(folder, role, role, *arguments, db=dsn))
+        started[-1].wait_until_running()
+    async with Target() as target:
+        connection = await asyncpg.connect(dsn)
+        try:
+            return [await _took_ms(connection, target, number) for number in range(count + 5)][5:]
+        finally:
+            await connection.close()
+
+
 async def _took_ms(connection: asyncpg.Connection[asyncpg.Record], target: Target, number: int) -> float:
     """From the moment in which the commit is known to be there to the call's arrival."""
     path = f"/{number}"
@@ -54,5 +57,5 @@ async def _took_ms(connection: asyncpg.Connection[asyncpg.Record], target: Targe
     await target.wait_for_hits(number + 1)
     took_ms = (target.hits_on(path)[0].monotonic_s - began_s) * 1000
     # Not in step with anybody's polling.
-    await asyncio.sleep(0.03 + number % 7 * 0.037)
+    await asyncio.sleep(0.02 + number % 7 * 0.023)
     return took_ms

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
-import msgspec
 
-from bench.lines import a_run, fill
+from bench.lines import fill
+from bench.programs import programs
 from bench.report import Result, summed_up
+from bench.timing.feeding import a_task
 from bench.timing.installation import APP, a_server, an_installation, running
 from bench.timing.lags import starts_count, starts_s, wait_until
-from dueline.domain.job import DEFAULT_QUEUE, DEFAULT_TENANT, Execution, TaskTarget
-from dueline.domain.run import NewRun
-from dueline.store.postgres.store import PostgresStore
 from tests.support.postgres import PostgresServer
 
 _WORKERS = 2
-_EXECUTION = Execution(target=TaskTarget(task="note", args={"customer": "c-123", "cents": 500}))
-_SPEC = msgspec.json.encode(_EXECUTION).decode()
 _WARM_UP = 5_000
 """Runs that are started before anything is counted."""
 _BEFORE = 60_000
@@ -29,13 +26,12 @@ _BEFORE = 60_000
 _JOIN_S = 0.3
 _WAITING_MOST = 30_000
 """What is kept waiting under a steady load: enough that no worker ever lacks anything."""
-_TOP_UP = 5_000
 _TIMEOUT_S = 120.0
 
 
 async def backlog_1m(*, quick: bool) -> list[Result]:
     """Drains of as many runs: with hardly more waiting than are counted, and with a million, in turns."""
-    waiting, count, rounds = (100_000, 20_000, 1) if quick else (1_000_000, 60_000, 3)
+    waiting, count, rounds = (50_000, 10_000, 1) if quick else (1_000_000, 60_000, 2)
     rates: dict[str, list[float]] = {"few": [], "many": []}
     with a_server() as (folder, server):
         for number in range(rounds):
@@ -61,23 +57,17 @@ async def backlog_1m(*, quick: bool) -> list[Result]:
 
 
 async def held_snapshot(*, quick: bool) -> list[Result]:
-    """A steady load, without and with a session that keeps a snapshot: what was started in the last of the time that it was open."""
-    held_s, counted_s = (10, 5) if quick else (300, 60)
-    plain_s = held_s if quick else 120
+    """A steady load: what is started before a session keeps a snapshot, and in the last of the time that it is open."""
+    held_s, counted_s = (5, 3) if quick else (300, 30)
     with a_server() as (folder, server):
-        rates = []
-        for name, seconds, held in (("plain", plain_s, False), ("held", held_s, True)):
-            own = folder / name
-            own.mkdir()
-            rates.append(await _steady(own, server, seconds, counted_s, held=held))
-    floor, ours = rates
+        floor, ours = await _steady(folder, server, held_s, counted_s)
     return [
         Result(
             name="held_snapshot",
             ours=ours,
             unit="runs/s",
             floor=floor,
-            floor_is="without a snapshot",
+            floor_is="before there was a snapshot",
             wanted="at least 0.95 times as much",
             holds=ours >= 0.95 * floor,
             notes={"held for s": held_s, "counted in the last s": counted_s},
@@ -88,7 +78,7 @@ async def held_snapshot(*, quick: bool) -> list[Result]:
 async def _drain(folder: Path, server: PostgresServer, written: int, count: int) -> float:
     """Starts a second, of `count` from when all workers are there. A worker starts no more than it ends, but for its slots."""
     async with an_installation(server, folder.name) as installation:
-        await fill(installation.store, written, _run)
+        await fill(installation.store, written, a_task)
         await installation.settle()
         with running(folder, installation.dsn) as start:
             for _ in range(_WORKERS):
@@ -101,51 +91,40 @@ async def _drain(folder: Path, server: PostgresServer, written: int, count: int)
     return len(starts) / (starts[-1] - starts[0])
 
 
-async def _steady(folder: Path, server: PostgresServer, seconds: int, counted_s: int, *, held: bool) -> float:
-    async with an_installation(server, folder.name) as installation:
-        await fill(installation.store, _WAITING_MOST, _run)
+async def _steady(folder: Path, server: PostgresServer, held_s: int, counted_s: int) -> tuple[float, float]:
+    """Starts a second without a snapshot, and with one."""
+    async with an_installation(server, "steady") as installation:
+        await fill(installation.store, _WAITING_MOST, a_task)
         await installation.settle()
-        with running(folder, installation.dsn) as start:
-            feeding = asyncio.create_task(_feed(installation.store, folder))
-            try:
+        feeder = ("bench.timing.feeding", installation.dsn, str(folder), str(_WAITING_MOST))
+        async with programs(feeder) as (feeding,):
+            with running(folder, installation.dsn) as start:
                 # Their registrations, leases and retired runs are cleaned up after by a scheduler, as everywhere.
                 start("scheduler")
                 for _ in range(_WORKERS):
                     start("worker", "--app", APP)
+                feeding.go()
                 await wait_until(lambda: starts_count(folder) > _WARM_UP, timeout_s=_TIMEOUT_S)
-                async with _snapshot(installation.dsn, held=held):
-                    await asyncio.sleep(seconds)
-                    last_s = max(starts_s(folder))
-            finally:
-                feeding.cancel()
-                await asyncio.gather(feeding, return_exceptions=True)
-        return sum(start_s > last_s - counted_s for start_s in starts_s(folder)) / counted_s
+                before = await _rate(folder, counted_s)
+                async with _snapshot(installation.dsn):
+                    await asyncio.sleep(held_s - counted_s)
+                    return before, await _rate(folder, counted_s)
 
 
-async def _feed(store: PostgresStore, folder: Path) -> None:
-    """Keep as much waiting as there was."""
-    written = _WAITING_MOST
-    while True:
-        if written - starts_count(folder) <= _WAITING_MOST - _TOP_UP:
-            await fill(store, _TOP_UP, _run)
-            written += _TOP_UP
-        else:
-            await asyncio.sleep(0.02)
+async def _rate(folder: Path, seconds: int) -> float:
+    """Starts a second, of the next seconds."""
+    first, began_s = starts_count(folder), time.monotonic()
+    await asyncio.sleep(seconds)
+    return (starts_count(folder) - first) / (time.monotonic() - began_s)
 
 
 @asynccontextmanager
-async def _snapshot(dsn: str, *, held: bool) -> AsyncIterator[None]:
-    """A session that looked at something once, and did not end its transaction; or one that has nothing open."""
+async def _snapshot(dsn: str) -> AsyncIterator[None]:
+    """A session that looked at something once, and did not end its transaction."""
     connection = await asyncpg.connect(dsn)
     try:
-        if held:
-            await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-            await connection.fetchval("SELECT count(*) FROM dueline.jobs")
+        await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        await connection.fetchval("SELECT count(*) FROM dueline.jobs")
         yield
     finally:
         await connection.close()
-
-
-def _run(now_ms: int, _number: int) -> NewRun:
-    run = a_run(now_ms, tenant=DEFAULT_TENANT, queue=DEFAULT_QUEUE, job_id=None)
-    return msgspec.structs.replace(run, spec=_SPEC, lane=_EXECUTION.lane)

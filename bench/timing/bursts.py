@@ -4,88 +4,79 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import msgspec
 
-from bench.measured import OURS, Absent
+from bench.measured import Absent
 from bench.peers import ON_POSTGRES
 from bench.report import Result, summed_up
 from bench.target import a_target
 from bench.timing.installation import APP, Installation, a_server, an_installation, running
-from bench.timing.jobs import write_jobs, write_likenesses
+from bench.timing.jobs import FAR_JOBS, with_far_jobs, write_jobs
 from bench.timing.lags import check_ahead, patiently, quantile, sleep_until_ms, starts_count, starts_s, wait_until
 from dueline.domain.job import Execution, HttpTarget, TaskTarget
 from dueline.domain.schedule import At
 from tests.support.postgres import PostgresServer
 
-_PEERS = ("pgqueuer", "pg-boss", "graphile-worker")
+_RIVAL = "pgqueuer"
+_PEERS = (_RIVAL, "pg-boss", "graphile-worker")
 """Those that have delayed jobs, and are quick enough to be waited for."""
+_TASKS, _CALLS = "tasks", "calls"
 _MANY = 10_000
 _VERY_MANY = 100_000
 _OTHERS = 1_000_000
 _ROUNDS = 2
 _WRITTEN_PER_S = 4_000
-_KNOWN_S, _KNOWN_QUICK_S = 20.0, 5.0
+_KNOWN_S, _KNOWN_QUICK_S = 20.0, 3.0
 """How long before their time the jobs are there, and the processes too: as in any system that runs."""
-_FAR_MS = 30 * 86_400_000
 _LATE_S = 60.0
 """How long the last ones are waited for. What has not come by then is late by as much."""
 _TASK = TaskTarget(task="note", args={"customer": "c-123", "cents": 500})
 _BODY = {"customer": "c-123", "cents": 500}
-_AS_TEMPLATE = "others"
 
 
-async def task_10k(*, quick: bool) -> list[Result]:
-    """Python tasks: from their time to the first line of the function."""
-    found = await _in_turns(_tasks, _MANY, quick=quick)
-    result = _judged("burst_10k_task", found, _MANY, wanted="p99 at most 0.5 times PgQueuer's, none early")
-    return [_held(result, _half_of_pgqueuer(result))]
+Burst = Callable[[Path, PostgresServer, int, float], Awaitable[list[float]]]
+"""In a folder, on a server, so many jobs that are there so many seconds before their time: how late each was, in milliseconds."""
 
 
-async def http_10k(*, quick: bool) -> list[Result]:
-    """HTTP calls: from their time to the target."""
-    found = await _in_turns(_calls, _MANY, quick=quick)
-    result = _judged(
-        "burst_10k_http", found, _MANY, wanted="p99 at most 0.5 times PgQueuer's, p95 at most 1 s, none early"
-    )
-    return [_held(result, _half_of_pgqueuer(result) and result.notes["p95 ms"] <= 1_000)]
+async def at_once_10k(*, quick: bool) -> list[Result]:
+    """Python tasks, from their time to the first line of the function, and HTTP calls, to the target; the rivals have tasks only."""
+    count = 1_000 if quick else _MANY
+    found = await _in_turns({_TASKS: _tasks, _CALLS: _calls}, count, quick=quick, peers=() if quick else _PEERS)
+    peers = {who: rounds for who, rounds in found.items() if who in _PEERS}
+    wanted = "p99 at most 0.5 times PgQueuer's, none early"
+    tasks = _judged("burst_10k_task", found[_TASKS], peers, count, wanted=wanted)
+    calls = _judged("burst_10k_http", found[_CALLS], peers, count, wanted=f"{wanted}, p95 at most 1 s")
+    return [
+        _held(tasks, _half_of_pgqueuer(tasks)),
+        _held(calls, _half_of_pgqueuer(calls) and calls.notes["p95 ms"] <= 1_000),
+    ]
 
 
 async def task_100k(*, quick: bool) -> list[Result]:
     """Ten times as many: how long until all of them have started."""
     count = _MANY if quick else _VERY_MANY
-    found = await _in_turns(_tasks, count, quick=quick, rounds=1, peers=())
-    result = _judged("burst_100k", found, count, wanted="all within 5 s, none early")
+    found = await _in_turns({_TASKS: _tasks}, count, quick=quick, rounds=1)
+    result = _judged("burst_100k", found[_TASKS], {}, count, wanted="all within 5 s, none early")
     return [_held(result, result.notes["worst ms"] <= 5_000)]
 
 
 async def _in_turns(
-    ours: Callable[[Path, PostgresServer, int, float], Awaitable[list[float]]],
-    count: int,
-    *,
-    quick: bool,
-    rounds: int = _ROUNDS,
-    peers: Sequence[str] = _PEERS,
+    ours: Mapping[str, Burst], count: int, *, quick: bool, rounds: int = _ROUNDS, peers: Sequence[str] = ()
 ) -> dict[str, list[list[float]]]:
-    """Lags of every round of everyone. Our other jobs are written once, and copied for every round."""
-    rounds, others, known_s = (1, _MANY, _KNOWN_QUICK_S) if quick else (rounds, _OTHERS, _KNOWN_S)
-    found: dict[str, list[list[float]]] = {name: [] for name in (OURS, *peers)}
+    """Lags of every round of everyone; those whom nothing is held against take part in the last one only."""
+    rounds, known_s = (1, _KNOWN_QUICK_S) if quick else (rounds, _KNOWN_S)
+    others = _MANY if quick else _OTHERS
+    found: dict[str, list[list[float]]] = {name: [] for name in (*ours, *peers)}
     with a_server() as (folder, server):
-        async with an_installation(server, _AS_TEMPLATE, kept=True) as installation:
-            now_ms = await installation.store.now_ms()
-            far = At(at_ms=now_ms + _FAR_MS)
-            execution = Execution(target=HttpTarget(url="http://127.0.0.1:9/", body=_BODY))
-            await write_likenesses(
-                installation.dsn, installation.store, execution, far, others, name="other", step_ms=1_000
-            )
-            await installation.settle()
-        for _ in range(rounds):
-            found[OURS].append(
-                await patiently(folder, lambda own, patience: ours(own, server, count, known_s * patience))
-            )
-            for name in [name for name in peers if name in found]:
+        await with_far_jobs(server, others)
+        for left in reversed(range(rounds)):
+            for name, burst in ours.items():
+                found[name].append(await patiently(folder, partial(_ahead, burst, server, count, known_s)))
+            for name in [name for name in peers if name in found and (left == 0 or name == _RIVAL)]:
                 try:
                     found[name].append(await ON_POSTGRES[name].burst(server, count, others))
                 except Absent as absent:
@@ -94,8 +85,14 @@ async def _in_turns(
     return found
 
 
+async def _ahead(
+    burst: Burst, server: PostgresServer, count: int, known_s: float, folder: Path, patience: float
+) -> list[float]:
+    return await burst(folder, server, count, known_s * patience)
+
+
 async def _tasks(folder: Path, server: PostgresServer, count: int, known_s: float) -> list[float]:
-    async with an_installation(server, "tasks", like=_AS_TEMPLATE) as installation:
+    async with an_installation(server, "tasks", like=FAR_JOBS) as installation:
         with running(folder, installation.dsn) as start:
             start("scheduler")
             start("worker", "--app", APP)
@@ -105,7 +102,7 @@ async def _tasks(folder: Path, server: PostgresServer, count: int, known_s: floa
 
 
 async def _calls(folder: Path, server: PostgresServer, count: int, known_s: float) -> list[float]:
-    async with an_installation(server, "calls", like=_AS_TEMPLATE) as installation:
+    async with an_installation(server, "calls", like=FAR_JOBS) as installation:
         with a_target(folder) as target, running(folder, installation.dsn) as start:
             start("scheduler")
             start("worker")
@@ -125,9 +122,11 @@ async def _due_at_once(installation: Installation, execution: Execution, count: 
     return at_ms
 
 
-def _judged(name: str, found: Mapping[str, list[list[float]]], count: int, *, wanted: str) -> Result:
+def _judged(
+    name: str, ours: list[list[float]], peers: Mapping[str, list[list[float]]], count: int, *, wanted: str
+) -> Result:
     """The 99th percentile; what did not come at all counts as late as can be."""
-    rounds = [lags_ms + [_LATE_S * 1000] * (count - len(lags_ms)) for lags_ms in found[OURS]]
+    rounds = [lags_ms + [_LATE_S * 1000] * (count - len(lags_ms)) for lags_ms in ours]
     middle, spread = summed_up([quantile(lags_ms, 0.99) for lags_ms in rounds])
     together = [lag_ms for lags_ms in rounds for lag_ms in lags_ms]
     worst_ms = max(together)
@@ -136,11 +135,9 @@ def _judged(name: str, found: Mapping[str, list[list[float]]], count: int, *, wa
         ours=middle,
         unit="ms p99",
         spread=spread,
-        peers={
-            who: median([quantile(lags_ms, 0.99) for lags_ms in theirs]) for who, theirs in found.items() if who != OURS
-        },
+        peers={who: median([quantile(lags_ms, 0.99) for lags_ms in theirs]) for who, theirs in peers.items()},
         wanted=wanted,
-        holds=min(together) >= 0 and min(len(lags_ms) for lags_ms in found[OURS]) >= count,
+        holds=min(together) >= 0 and min(map(len, ours)) >= count,
         notes={
             "due at once": count,
             "least ms": min(together),
@@ -153,7 +150,7 @@ def _judged(name: str, found: Mapping[str, list[list[float]]], count: int, *, wa
 
 
 def _half_of_pgqueuer(result: Result) -> bool:
-    return result.ours <= 0.5 * result.peers.get("pgqueuer", float("inf"))
+    return result.ours <= 0.5 * result.peers.get(_RIVAL, float("inf"))
 
 
 def _held(result: Result, also: bool) -> Result:

@@ -19,9 +19,10 @@ from tests.support.postgres import PostgresServer
 RATE = 10_000
 """Occurrences a second."""
 _PERIOD_S = 10
-_WRITTEN_PER_S = 4_000
+_CRON_S = 20
+_WRITTEN_PER_S = 6_000
 """Jobs a second that are written at least: so much later everything begins."""
-_START_S = 6.0
+_START_S = 5.0
 _LATE_S = 5.0
 """How long the last ones are waited for. What has not come by then is late by as much."""
 _LAG_MS = 250.0
@@ -30,12 +31,12 @@ _GROWTH_MS = 250.0
 
 async def http_pg(*, quick: bool) -> list[Result]:
     """Jobs of every ten seconds that take turns, and then jobs of every second."""
-    seconds, period_s = (5, 3) if quick else (60, _PERIOD_S)
+    rate, seconds, period_s = (1_000, 3, 3) if quick else (RATE, 60, _PERIOD_S)
     with a_server() as (folder, server):
-        return [
-            await patiently(folder, partial(_fire, server, "fire_http_pg", period_s, RATE, seconds)),
-            await patiently(folder, partial(_fire, server, "fire_http_cron_pg", None, RATE, seconds)),
-        ]
+        results = [await patiently(folder, partial(_fire, server, "fire_http_pg", period_s, rate, seconds))]
+        if not quick:
+            results.append(await patiently(folder, partial(_fire, server, "fire_http_cron_pg", None, rate, _CRON_S)))
+        return results
 
 
 async def _fire(

@@ -11,7 +11,7 @@ from bench.machine import used_by, used_by_server
 from bench.report import Result
 from bench.target import Target, a_target
 from bench.timing.installation import a_server, an_installation, running
-from bench.timing.jobs import write_jobs, write_likenesses
+from bench.timing.jobs import FAR_JOBS, with_far_jobs, write_jobs
 from bench.timing.lags import quantile, sleep_until_ms, wait_until
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
@@ -23,17 +23,17 @@ from tests.support.postgres import PostgresServer
 
 _FAR_MS = 30 * 86_400_000
 _EXECUTION = Execution(target=HttpTarget(url="http://127.0.0.1:9/", body={"customer": "c-123", "cents": 500}))
-_SETTLE_S = 5.0
+_SETTLE_S = 3.0
 """From the start of a process to the moment when it has done what there is to do at a start."""
 _WARM_UP = 5
-_GAP_MS = 103
+_GAP_MS = 53
 """Between single jobs: not in step with anybody's polling."""
 _TIMEOUT_S = 10.0
 
 
 async def latency(*, quick: bool) -> list[Result]:
     """Single runs that somebody asks for, and single one-time jobs, with `dueline serve`."""
-    count = 30 if quick else 200
+    count = 10 if quick else 200
     with a_server() as (folder, server):
         async with an_installation(server, "idle") as installation:
             with a_target(folder) as target, running(folder, installation.dsn) as start:
@@ -70,7 +70,7 @@ async def latency(*, quick: bool) -> list[Result]:
 
 async def cpu(*, quick: bool) -> list[Result]:
     """`dueline serve` with jobs for later only."""
-    seconds, jobs = (10, 10_000) if quick else (60, 1_000_000)
+    seconds, jobs = (2, 10_000) if quick else (20, 1_000_000)
     with a_server() as (folder, server):
         results = [await _waiting_on_postgres(folder, server, jobs, seconds)]
     with TemporaryDirectory(prefix="dueline-bench-") as own:
@@ -85,7 +85,7 @@ async def _asked_ms(client: Client, target: Target, number: int) -> float:
     client.create_run({"target": {"url": target.url, "body": {"customer": "c-123", "cents": 500}}})
     assert await wait_until(lambda: target.count() > before, timeout_s=_TIMEOUT_S, poll_s=0.01)
     took_ms = (target.arrived_s()[-1] - began_s) * 1000
-    await asyncio.sleep(0.03 + number % 7 * 0.037)
+    await asyncio.sleep(0.02 + number % 7 * 0.023)
     return took_ms
 
 
@@ -110,9 +110,8 @@ async def _timed_ms(client: Client, target: Target, count: int) -> list[float]:
 
 
 async def _waiting_on_postgres(folder: Path, server: PostgresServer, jobs: int, seconds: int) -> Result:
-    async with an_installation(server, "idle") as installation:
-        far = At(at_ms=await installation.store.now_ms() + _FAR_MS)
-        await write_likenesses(installation.dsn, installation.store, _EXECUTION, far, jobs, name="other", step_ms=1_000)
+    await with_far_jobs(server, jobs)
+    async with an_installation(server, "idle", like=FAR_JOBS) as installation:
         await installation.settle()
         with running(folder, installation.dsn) as start:
             pid = start("serve", "--port", "0").pid

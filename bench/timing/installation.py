@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import asyncpg
 
+from bench.databases import shared_server
 from dueline.store.postgres.store import PostgresStore
 from tests.support.dueline import DuelineProcess, processes
 from tests.support.postgres import PostgresServer
@@ -21,9 +22,9 @@ _SETTLE_S = 1_800.0
 
 @contextmanager
 def a_server() -> Iterator[tuple[Path, PostgresServer]]:
-    """A durable server, and a folder for what goes with it; neither stays."""
-    with TemporaryDirectory(prefix="dueline-bench-") as folder, PostgresServer(durable=True) as server:
-        yield Path(folder), server
+    """The durable server that all share, and a folder for what goes with it, which does not stay."""
+    with TemporaryDirectory(prefix="dueline-bench-") as folder:
+        yield Path(folder), shared_server()
 
 
 class Installation(NamedTuple):

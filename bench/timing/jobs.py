@@ -9,18 +9,24 @@ from uuid import UUID
 import asyncpg
 
 from bench.lines import entropy
+from bench.timing.installation import an_installation
 from dueline.domain.changes import first_position
 from dueline.domain.ids import JobId, new_job_id
-from dueline.domain.job import DEFAULT_TENANT, Definition, Execution
+from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget
 from dueline.domain.schedule import At, Every, Schedule
 from dueline.domain.sharding import shard_of
 from dueline.store.protocol import Store
 from dueline.store.shapes import NewJob
+from tests.support.postgres import PostgresServer
 
 _PAGE = 1_000
 _PER_MS = 1_000
 """Ids that are made in one millisecond: they are in the order of the jobs, about, as if these had been created one after the other."""
 _CHUNK = 20_000
+FAR_JOBS = "far_jobs"
+_FAR_MS = 30 * 86_400_000
+_made: set[tuple[PostgresServer, int]] = set()
+"""On which server there are far jobs, and how many."""
 
 _MAKE_ROOM = "CREATE TEMP TABLE likenesses (number bigint, id uuid, shard smallint)"
 _WRITE_JOBS = """
@@ -87,6 +93,20 @@ async def write_likenesses(
             await connection.execute(statement, UUID(bytes=first.id), step_ms, timeout=3_600)
     finally:
         await connection.close()
+
+
+async def with_far_jobs(server: PostgresServer, count: int) -> None:
+    """Have a database `FAR_JOBS` on a server, to be copied: an installation with so many jobs for later. It is made once."""
+    if (server, count) in _made:
+        return
+    server.drop_database(FAR_JOBS)
+    _made.clear()
+    async with an_installation(server, FAR_JOBS, kept=True) as installation:
+        far = At(at_ms=await installation.store.now_ms() + _FAR_MS)
+        execution = Execution(target=HttpTarget(url="http://127.0.0.1:9/", body={"customer": "c-123", "cents": 500}))
+        await write_likenesses(installation.dsn, installation.store, execution, far, count, name="other", step_ms=1_000)
+        await installation.settle()
+    _made.add((server, count))
 
 
 async def _likenesses(now_ms: int, count: int) -> AsyncIterator[bytes]:
