@@ -15,6 +15,7 @@ ON_POSTGRES: dict[str, PostgresPeer] = {
             NodeEnvironment("graphile-worker", "pg"),
             program="graphile_jobs.mjs",
             processes=2,
+            lock="LOCK TABLE graphile_worker._private_jobs IN EXCLUSIVE MODE",
             unfinished="SELECT EXISTS (SELECT FROM graphile_worker._private_jobs)",
             far="""
                 WITH task AS (
@@ -36,6 +37,7 @@ ON_POSTGRES: dict[str, PostgresPeer] = {
             NodeEnvironment("pg-boss", "pg"),
             program="pgboss_jobs.mjs",
             processes=1,
+            lock="LOCK TABLE pgboss.job IN EXCLUSIVE MODE",
             unfinished="SELECT EXISTS (SELECT FROM pgboss.job WHERE name = 'count' AND state < 'completed')",
             far="""
                 INSERT INTO pgboss.job (name, start_after)
@@ -53,6 +55,7 @@ ON_POSTGRES: dict[str, PostgresPeer] = {
             PythonEnvironment("pgqueuer", "pgqueuer", "asyncpg", "uvloop"),
             program="pgqueuer_jobs.py",
             processes=2,
+            lock="LOCK TABLE pgqueuer IN EXCLUSIVE MODE",
             unfinished="SELECT EXISTS (SELECT FROM pgqueuer)",
             far="""
                 INSERT INTO pgqueuer (priority, entrypoint, payload, execute_after, status)
@@ -68,6 +71,7 @@ ON_POSTGRES: dict[str, PostgresPeer] = {
             program="procrastinate_jobs.py",
             processes=2,
             drains_at_most=3_000,
+            lock="LOCK TABLE procrastinate_jobs IN EXCLUSIVE MODE",
             unfinished="SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status <> 'succeeded')",
             far="""
                 INSERT INTO procrastinate_jobs (queue_name, task_name, priority, args, scheduled_at)

@@ -153,15 +153,20 @@ async def drained(
     some: Workers,
     count: int,
     *,
+    let_go: Callable[[], Awaitable[None]] | None = None,
     until_durable: Callable[[], Awaitable[None]] | None = None,
     server_pid: int | None = None,
 ) -> Measured:
-    """Let workers go, and measure from then to the moment in which the last job is durably finished.
+    """Measure from the moment in which workers may take jobs to the one in which the last job is durably finished.
 
-    Without a way to wait for that it is so when the last one starts.
+    `let_go` lets those take jobs that run already and wait for it; the others are told to run. Without `until_durable` what is durable is
+    so when the last job starts.
     """
     meter = Meter(some.pids, server=server_pid)
-    some.go()
+    if let_go is None:
+        some.go()
+    else:
+        await let_go()
     started = await some.wait_for(count)
     if until_durable is not None:
         await until_durable()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from itertools import count as counter
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 
 from bench.measured import Absent, Measured
-from bench.peers.driving import ACT_S_MAX, act, drained, workers
+from bench.peers.driving import ACT_S_MAX, Workers, act, drained, workers
 from bench.peers.environments import Environment
 from bench.peers.peer import Peer
 from tests.support.postgres import PostgresServer
@@ -27,6 +27,9 @@ _BURST_S_MAX = 60.0
 _SPARE_S = 0.5
 # Before that, workers have seen that there is nothing to do.
 _IDLE_S = 1.0
+_BEGIN_S_MAX = 30.0
+# How many wait for a lock. Two connections of one process may: then the other process has a moment less.
+_WAITING = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
 # What every job of a task gets; the handler decodes it.
 _ARGUMENTS = {"customer": "c-123", "cents": 500}
 _numbers = counter(1)
@@ -40,13 +43,16 @@ class PostgresPeer(Peer):
         *,
         program: str,
         processes: int,
+        lock: str,
         unfinished: str,
         far: str,
         in_bursts: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        """`unfinished` asks whether a job is not finished yet; `far` writes jobs that are due in a year. Bursts may need other options."""
+        """`lock` keeps everybody from taking jobs; `unfinished` asks whether one is not finished yet; `far` writes some that are due in a
+        year. Bursts may need other options."""
         super().__init__(name, environment, program=program, processes=processes, **options)
+        self._lock = lock
         self._unfinished = unfinished
         self._far = far
         self._in_bursts = in_bursts or {}
@@ -83,7 +89,24 @@ class PostgresPeer(Peer):
                     await asyncio.sleep(_POLL_S)
 
             async with workers(command, asked, processes=self.processes) as some:
-                return await drained(some, count, until_durable=until_durable, server_pid=server.pid)
+                let_go = await self._held_back(connection, some)
+                return await drained(some, count, let_go=let_go, until_durable=until_durable, server_pid=server.pid)
+
+    async def _held_back(
+        self, connection: asyncpg.Connection[asyncpg.Record], some: Workers
+    ) -> Callable[[], Awaitable[None]]:
+        """Let all processes run into a lock on the jobs, with which one can look but not take. Answers what takes the lock away: whatever
+        they do at their start is over then, whether their API lets them wait or not."""
+        holding = connection.transaction()
+        await holding.start()
+        await connection.execute(self._lock)
+        some.go()
+        deadline_s = time.monotonic() + _BEGIN_S_MAX
+        while await connection.fetchval(_WAITING) < self.processes:
+            if time.monotonic() > deadline_s:
+                raise Absent("its workers do not ask for jobs")
+            await asyncio.sleep(_POLL_S)
+        return holding.rollback
 
     async def _burst(self, command: list[str], server: PostgresServer, count: int, other_jobs: int) -> list[float]:
         async with self._database(server) as (dsn, connection):
