@@ -69,6 +69,10 @@ def compared(name: str, found: Mapping[str, list[Measured]], *, floor_is: str = 
         for who, measured in found.items()
         for note in measured[-1].notes
     }
+    if FLOOR in found:
+        # Round by round: what the machine did to both is not in it.
+        ratios = [one.rate / floor.rate for one, floor in zip(found[OURS], found[FLOOR], strict=True)]
+        notes |= {"of the floor, least of the rounds": min(ratios), "of the floor, most of the rounds": max(ratios)}
     return Result(
         name=name,
         ours=ours.middle,
