@@ -52,6 +52,7 @@ NOT_QUICK = LONG | {
     "burst_10k_task",
     "burst_10k_http",
     "burst_100k",
+    "backlog_1m",
     "held_snapshot",
 }
 """Those that a quick run leaves out unless they are asked for: each takes some ten seconds, however few runs it has."""

@@ -31,7 +31,7 @@ _TIMEOUT_S = 120.0
 
 async def backlog_1m(*, quick: bool) -> list[Result]:
     """Drains of as many runs: with hardly more waiting than are counted, and with a million, in turns."""
-    waiting, count, rounds = (50_000, 10_000, 1) if quick else (1_000_000, 60_000, 2)
+    waiting, count, rounds = (100_000, 20_000, 1) if quick else (1_000_000, 60_000, 2)
     rates: dict[str, list[float]] = {"few": [], "many": []}
     with a_server() as (folder, server):
         for number in range(rounds):
