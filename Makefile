@@ -54,6 +54,10 @@ faults: .venv/.ready-dev ## Kill, stop, drain and flood real processes
 bench: .venv/.ready-dev | $(UV) ## Measure: make bench ONLY=dispatch_limits_pg QUICK=1
 	@ONLY='$(ONLY)' QUICK='$(QUICK)' UV='$(UV)' .venv/bin/python -m bench
 
+.PHONY: growth
+growth: .venv/.ready-dev ## Draw what becomes of costs: make growth ONLY=jobs,backlog QUICK=1
+	@ONLY='$(ONLY)' QUICK='$(QUICK)' .venv/bin/python -m bench.growth
+
 .PHONY: check
 check: .venv/.ready-dev ## Check format, lint, types and the rules of the house
 	.venv/bin/ruff format --check .

@@ -40,7 +40,7 @@ class Bench:
 
     def __init__(self, server: PostgresServer, dsn: str) -> None:
         self.server = server
-        self._dsn = dsn
+        self.dsn = dsn
         self.store = PostgresStore(dsn)
         self.hands = Hands(self.store)
 
@@ -53,7 +53,7 @@ class Bench:
 
     async def vacuum(self) -> None:
         """The same for all that is compared: no dead rows, and statistics that are true."""
-        connection = await asyncpg.connect(self._dsn)
+        connection = await asyncpg.connect(self.dsn)
         try:
             await connection.execute("VACUUM ANALYZE")
             await connection.execute("CHECKPOINT")
@@ -136,8 +136,8 @@ class Hands:
     async def end(self, claims: Sequence[Claim]) -> None:
         await self._store.finish([_finish(claim) for claim in claims])
 
-    async def drain(self, queue: str, total: int, *, at_once: int = 4, limit: int = limits.CLAIM_BATCH) -> None:
-        """Take and end so many runs, several batches at once. Who finds nothing while others still take waits for them: to look again and
+    async def drain(self, queue: str, total: int, *, at_once: int = 4, limit: int = limits.CLAIM_BATCH) -> int:
+        """Take and end so many runs, several batches at once; answers how many there were. Who finds nothing while others still take waits for them: to look again and
         again at a line that is empty but for dead entries would cost as much as a batch."""
         taken = 0
 
@@ -152,6 +152,7 @@ class Hands:
                     await asyncio.sleep(_EMPTY_S)
 
         await asyncio.gather(*(work() for _ in range(at_once)))
+        return taken
 
 
 def _finish(claim: Claim) -> Finish:

@@ -15,7 +15,7 @@ _ROW = 22
 _BAR = 14
 _HEAD = 46
 _GAP = 18
-_STYLE = """
+STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 .name { font-weight: 600; }
 .quiet { font-size: 11px; fill: #59636e; }
@@ -53,7 +53,7 @@ def picture(results: Sequence[Result]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {top}" width="{_WIDTH}" height="{top}" role="img">',
-            f"<style>{_STYLE}</style>",
+            f"<style>{STYLE}</style>",
             f'<rect class="paper" width="{_WIDTH}" height="{top}"/>',
             *parts,
             "</svg>\n",

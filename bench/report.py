@@ -73,9 +73,13 @@ def summed_up(samples: Sequence[float]) -> tuple[float, tuple[float, float]]:
     return median(samples), (min(samples), max(samples))
 
 
+def machine() -> dict[str, object]:
+    """What the figures were measured on."""
+    return {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
+
+
 def write(results: Sequence[Result], *, quick: bool, versions: Mapping[str, str], absent: Mapping[str, str]) -> None:
     """With the versions of what the peers stand on, and those who did not take part, and why."""
-    machine = {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
     rows = []
     for result in results:
         row = msgspec.to_builtins(result)
@@ -84,7 +88,7 @@ def write(results: Sequence[Result], *, quick: bool, versions: Mapping[str, str]
         row["ratio_to_best_peer"] = None if not best else round(result.ours / best, 4)
         rows.append(row)
     RESULTS.parent.mkdir(exist_ok=True)
-    figures = {"machine": machine, "quick": quick, "versions": versions, "absent": absent, "results": rows}
+    figures = {"machine": machine(), "quick": quick, "versions": versions, "absent": absent, "results": rows}
     RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=2))
 
 

@@ -1,0 +1,72 @@
+"""What a run costs on its way, told apart by what is done with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from tests.support.processes import children_of
+
+_US = 1_000_000
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one run, or of one question, in microseconds: processor time of whoever asks and of the server, and how long it took."""
+
+    ours_us: float
+    server_us: float
+    wall_us: float
+
+    @property
+    def cpu_us(self) -> float:
+        return self.ours_us + self.server_us
+
+
+class Spent:
+    """On one thing, so far. Whoever does it says how many times it was done."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.ours_s = 0.0
+        self.server_s = 0.0
+        self.wall_s = 0.0
+
+    @property
+    def cost(self) -> Cost:
+        times = _US / self.count
+        return Cost(ours_us=self.ours_s * times, server_us=self.server_s * times, wall_us=self.wall_s * times)
+
+
+class Watch:
+    """What this process and a server spend, thing by thing. Processes of the server that come later are not seen."""
+
+    def __init__(self, server: int) -> None:
+        self._pids = [server, *children_of(server)]
+        self._spent: dict[str, Spent] = {}
+
+    @contextmanager
+    def on(self, what: str) -> Iterator[Spent]:
+        spent = self._spent.setdefault(what, Spent())
+        server = self._server_s()
+        ours_s, wall_s = time.process_time(), time.perf_counter()
+        yield spent
+        spent.wall_s += time.perf_counter() - wall_s
+        spent.ours_s += time.process_time() - ours_s
+        spent.server_s += sum(now_s - server.get(pid, now_s) for pid, now_s in self._server_s().items())
+
+    def costs(self) -> dict[str, Cost]:
+        return {what: spent.cost for what, spent in self._spent.items()}
+
+    def _server_s(self) -> dict[int, float]:
+        """To the nanosecond: a batch costs as much as one tick of the kernel's clock."""
+        found = {}
+        for pid in self._pids:
+            try:
+                found[pid] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return found

@@ -1,0 +1,138 @@
+"""What it takes to keep things and to be there: bytes on disk and of the log, memory and connections of processes at rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import asyncpg
+
+from bench.databases import shared_server
+from bench.growth.costs import Watch
+from bench.growth.hotpath import HotPath, a_bench
+from bench.growth.subjects import write_scattered_jobs
+from bench.lines import Bench, a_run, fill, make_jobs
+from bench.ours.runs import http_body, http_run
+from bench.timing.installation import running
+from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget
+from tests.support.dueline import DuelineProcess, processes
+from tests.support.postgres import PostgresServer
+from tests.support.processes import resident_bytes
+
+_PAGES = 8
+_MB = 1_000_000
+_ROLES = ("api", "scheduler", "worker", "serve")
+_EXECUTION = Execution(target=HttpTarget(url="http://127.0.0.1:9/", body=http_body(1)))
+_SIZES = """
+SELECT
+    pg_total_relation_size('dueline.jobs') AS jobs,
+    pg_total_relation_size('dueline.plans') AS plans,
+    pg_total_relation_size('dueline.runs') AS runs,
+    (SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('dueline.history')) AS history
+"""
+_LOG = "SELECT pg_current_wal_insert_lsn() - '0/0'"
+_CONNECTED = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'dueline'"
+
+
+async def measure(*, quick: bool) -> dict[str, float]:
+    count = 2_000 if quick else 100_000
+    server = shared_server()
+    needed: dict[str, float] = {}
+    async with a_bench(server) as bench:
+        needed |= await _bytes_kept(bench, count)
+    async with a_bench(server) as bench:
+        needed |= await _bytes_logged(bench, server, count, pages=1 if quick else _PAGES)
+    return needed | await _at_rest(server, settle_s=0.5 if quick else 5.0)
+
+
+def show(needed: Mapping[str, float]) -> None:
+    for name, value in needed.items():
+        print(f"    {name:58} {value:>10,.1f}")
+
+
+async def _bytes_kept(bench: Bench, count: int) -> dict[str, float]:
+    """Of many that are alike, with their indexes, after a vacuum."""
+    before = await _sizes(bench)
+    await write_scattered_jobs(bench, count, _EXECUTION)
+    (job,) = await make_jobs(bench.store, [_EXECUTION], tenant=lambda _: DEFAULT_TENANT)
+    jobs = await _sizes(bench)
+    await fill(bench.store, count, lambda now_ms, _: a_run(now_ms, tenant=DEFAULT_TENANT, queue="jobs", job_id=job.id))
+    of_jobs = await _sizes(bench)
+    await fill(bench.store, count, http_run())
+    adhoc = await _sizes(bench)
+    await bench.hands.drain("jobs", count)
+    ended_of_jobs = await _sizes(bench)
+    await bench.hands.drain("default", count)
+    ended_adhoc = await _sizes(bench)
+    return {
+        "bytes a job, with its plan": (jobs["jobs"] + jobs["plans"] - before["jobs"] - before["plans"]) / count,
+        "bytes a waiting run of a job": (of_jobs["runs"] - jobs["runs"]) / count,
+        "bytes a waiting run with a payload of its own": (adhoc["runs"] - of_jobs["runs"]) / count,
+        "bytes a finished run of a job": (ended_of_jobs["history"] - adhoc["history"]) / count,
+        "bytes a finished run with a payload of its own": (ended_adhoc["history"] - ended_of_jobs["history"]) / count,
+    }
+
+
+async def _bytes_logged(bench: Bench, server: PostgresServer, count: int, *, pages: int) -> dict[str, float]:
+    """Right after a checkpoint, when every page is logged whole that is written for the first time, and then again."""
+    await write_scattered_jobs(bench, count, _EXECUTION)
+    path = HotPath(bench, server)
+    await path.begin()
+    found: dict[str, float] = {}
+    for when in ("right after a checkpoint", "between checkpoints"):
+        watch = Watch(server.pid)
+        marks = [await _ask(bench, _LOG)]
+        fired = sum([await path.fire(watch) for _ in range(pages)])
+        marks.append(await _ask(bench, _LOG))
+        await path.drain(watch, fired)
+        marks.append(await _ask(bench, _LOG))
+        written = sum([await path.enqueue(watch) for _ in range(pages)])
+        marks.append(await _ask(bench, _LOG))
+        await path.drain(watch, written)
+        for number, (what, runs) in enumerate((("fire", fired), ("claim and finish", fired), ("enqueue", written))):
+            found[f"bytes of the log a run, {what}, {when}"] = float(marks[number + 1] - marks[number]) / runs
+    return found
+
+
+async def _at_rest(server: PostgresServer, *, settle_s: float) -> dict[str, float]:
+    """Processes with nothing to do, each alone, when they have done what there is to do at a start."""
+    found: dict[str, float] = {}
+    with TemporaryDirectory(prefix="dueline-bench-") as folder:
+        for role in _ROLES:
+            async with a_bench(server) as bench:
+                ours = await _ask(bench, _CONNECTED)
+                with running(Path(folder), bench.dsn) as start:
+                    options = ("--port", "0") if role in ("api", "serve") else ()
+                    process = start(role, *options)
+                    await asyncio.sleep(settle_s)
+                    found[f"MB of {role} at rest"] = resident_bytes(process.pid) / _MB
+                    found[f"connections of {role} at rest"] = float(await _ask(bench, _CONNECTED) - ours)
+        with processes() as started:
+            started.append(
+                DuelineProcess(Path(folder), "embedded", "serve", "--port", "0", db=str(Path(folder) / "embedded.db"))
+            )
+            started[0].wait_until_running()
+            await asyncio.sleep(settle_s)
+            found["MB of serve on SQLite at rest"] = resident_bytes(started[0].pid) / _MB
+    return found
+
+
+async def _sizes(bench: Bench) -> dict[str, int]:
+    await bench.vacuum()
+    connection = await asyncpg.connect(bench.dsn)
+    try:
+        row = await connection.fetchrow(_SIZES)
+    finally:
+        await connection.close()
+    assert row is not None
+    return {name: int(size) for name, size in row.items()}
+
+
+async def _ask(bench: Bench, question: str) -> int:
+    connection = await asyncpg.connect(bench.dsn)
+    try:
+        return int(await connection.fetchval(question))
+    finally:
+        await connection.close()
