@@ -32,7 +32,7 @@ NEEDS = "needs"
 _STEADY = (
     # Tables are vacuumed by hand, at the same moments for all that is compared.
     "ALTER SYSTEM SET autovacuum = off",
-    # A page that is written for the first time after a checkpoint is logged whole. So there is one before the rounds, and none between them.
+    # A page that is written for the first time after a checkpoint is logged whole: there is one before all rounds, and none between them.
     "ALTER SYSTEM SET checkpoint_timeout = '1h'",
     "ALTER SYSTEM SET max_wal_size = '16GB'",
     "SELECT pg_reload_conf()",

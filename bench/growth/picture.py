@@ -61,7 +61,7 @@ def picture(grown: Sequence[Growth]) -> str:
 
 
 def _panel(curve: Curve, left: float, top: float) -> Iterator[str]:
-    """What, its line from the first to the last, both values, and what is said of it."""
+    """What, its line, where it ends, its highest value in times of its first, and what is said of that."""
     missed = "" if curve.holds else " missed"
     yield f'<text class="quiet" x="{left}" y="{top + 10}">{escape(f"{curve.what}, {curve.unit}")}</text>'
     bottom = top + 18 + _PLOT_HEIGHT
@@ -76,7 +76,7 @@ def _panel(curve: Curve, left: float, top: float) -> Iterator[str]:
     yield f'<text class="quiet" x="{left}" y="{bottom + 12}">{_size(curve.points[0].at)}</text>'
     end = left + _PLOT_WIDTH
     yield f'<text class="quiet" x="{end}" y="{bottom + 12}" text-anchor="end">{_size(last.at)}</text>'
-    yield f'<text class="quiet{missed}" x="{left}" y="{bottom + 25}">{escape(f"{curve.ratio:.2f} of the first: {curve.verdict}")}</text>'
+    yield f'<text class="quiet{missed}" x="{left}" y="{bottom + 25}">{escape(f"{curve.ratio:.2f}: {curve.verdict}")}</text>'
 
 
 def _shares(curve: Curve) -> Iterator[tuple[float, float]]:

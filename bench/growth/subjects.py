@@ -96,16 +96,17 @@ async def tenants(*, quick: bool) -> Growth:
 
 
 async def schedules(*, quick: bool) -> Growth:
-    sizes = (1, 100) if quick else (1, 10, 100, 1_000, 10_000)
+    sizes = (1, 100) if quick else (1, 10, 100, 1_000, 10_000, 100_000)
     each = _FEW if quick else _MANY
 
     async def write(bench: Bench, count: int) -> None:
         distinct = [Cron(expression=_time_of_day(number), timezone="Europe/Berlin") for number in range(count)]
-        some: list[Schedule] = [distinct[number % count] for number in range(each)]
+        some: list[Schedule] = [distinct[number % count] for number in range(max(each, count))]
         await write_jobs(bench.store, _EXECUTION, some, name="job")
 
-    of = f"distinct cron expressions of {each:,} jobs"
-    # Every expression was searched once before anything is counted, as in a process that has run for a while.
+    of = f"distinct cron expressions of {each:,} jobs, or of as many as there are expressions"
+    # Each of these jobs fires before anything is counted, as in a process that has run for a while. Where there are more of them, nobody
+    # would keep what all of their expressions mean.
     return await _grow("schedules", of, sizes, write, quick=quick, warm_up=each // 700)
 
 
@@ -171,5 +172,6 @@ def _run(now_ms: int, _number: int) -> NewRun:
 
 
 def _time_of_day(number: int) -> str:
-    """No two the same within a day."""
-    return f"{number % 60} {number // 60 % 60} {number // 3_600 % 24} * * *"
+    """No two the same: every second of all days, and then of working days."""
+    days = "*" if number < 86_400 else "1-5"
+    return f"{number % 60} {number // 60 % 60} {number // 3_600 % 24} * * {days}"
