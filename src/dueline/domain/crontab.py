@@ -115,7 +115,7 @@ def concrete(expression: str, seed: bytes) -> str:
     return (read(expression, seed) if "h" in expression.lower() else _read_plain(expression))[0]
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=65_536)
 def _read_plain(expression: str) -> tuple[str, Crontab]:
     return read(expression, None)
 
