@@ -58,6 +58,10 @@ bench: .venv/.ready-dev | $(UV) ## Measure: make bench ONLY=dispatch_limits_pg Q
 growth: .venv/.ready-dev ## Draw what becomes of costs: make growth ONLY=jobs,backlog QUICK=1
 	@ONLY='$(ONLY)' QUICK='$(QUICK)' .venv/bin/python -m bench.growth
 
+.PHONY: capacity
+capacity: .venv/.ready-dev ## Write what bench and growth measured last into docs/operating/capacity.md
+	@.venv/bin/python -m bench.growth.guide
+
 .PHONY: check
 check: .venv/.ready-dev ## Check format, lint, types and the rules of the house
 	.venv/bin/ruff format --check .

@@ -23,6 +23,8 @@ from tests.support.processes import resident_bytes
 
 _PAGES = 8
 _MB = 1_000_000
+REST = " at rest"
+LOG = "bytes of the log a run, {}, {}"
 _ROLES = ("api", "scheduler", "worker", "serve")
 _EXECUTION = Execution(target=HttpTarget(url="http://127.0.0.1:9/", body=http_body(1)))
 _SIZES = """
@@ -32,8 +34,6 @@ SELECT
     pg_total_relation_size('dueline.runs') AS runs,
     (SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('dueline.history')) AS history
 """
-_LOG = "SELECT pg_current_wal_insert_lsn() - '0/0'"
-_CONNECTED = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'dueline'"
 
 
 async def measure(*, quick: bool) -> dict[str, float]:
@@ -83,16 +83,16 @@ async def _bytes_logged(bench: Bench, server: PostgresServer, count: int, *, pag
     found: dict[str, float] = {}
     for when in ("right after a checkpoint", "between checkpoints"):
         watch = Watch(server.pid)
-        marks = [await _ask(bench, _LOG)]
+        marks = [await _logged(bench)]
         fired = sum([await path.fire(watch) for _ in range(pages)])
-        marks.append(await _ask(bench, _LOG))
+        marks.append(await _logged(bench))
         await path.drain(watch, fired)
-        marks.append(await _ask(bench, _LOG))
+        marks.append(await _logged(bench))
         written = sum([await path.enqueue(watch) for _ in range(pages)])
-        marks.append(await _ask(bench, _LOG))
+        marks.append(await _logged(bench))
         await path.drain(watch, written)
         for number, (what, runs) in enumerate((("fire", fired), ("claim and finish", fired), ("enqueue", written))):
-            found[f"bytes of the log a run, {what}, {when}"] = float(marks[number + 1] - marks[number]) / runs
+            found[LOG.format(what, when)] = float(marks[number + 1] - marks[number]) / runs
     return found
 
 
@@ -100,39 +100,45 @@ async def _at_rest(server: PostgresServer, *, settle_s: float) -> dict[str, floa
     """Processes with nothing to do, each alone, when they have done what there is to do at a start."""
     found: dict[str, float] = {}
     with TemporaryDirectory(prefix="dueline-bench-") as folder:
-        for role in _ROLES:
-            async with a_bench(server) as bench:
-                ours = await _ask(bench, _CONNECTED)
+        async with a_bench(server) as bench:
+            for role in _ROLES:
+                before = await _connected(bench)
                 with running(Path(folder), bench.dsn) as start:
                     options = ("--port", "0") if role in ("api", "serve") else ()
                     process = start(role, *options)
                     await asyncio.sleep(settle_s)
-                    found[f"MB of {role} at rest"] = resident_bytes(process.pid) / _MB
-                    found[f"connections of {role} at rest"] = float(await _ask(bench, _CONNECTED) - ours)
+                    found[f"MB of {role}{REST}"] = resident_bytes(process.pid) / _MB
+                    found[f"connections of {role}{REST}"] = float(len(await _connected(bench) - before))
         with processes() as started:
             started.append(
                 DuelineProcess(Path(folder), "embedded", "serve", "--port", "0", db=str(Path(folder) / "embedded.db"))
             )
             started[0].wait_until_running()
             await asyncio.sleep(settle_s)
-            found["MB of serve on SQLite at rest"] = resident_bytes(started[0].pid) / _MB
+            found[f"MB of serve on SQLite{REST}"] = resident_bytes(started[0].pid) / _MB
     return found
 
 
 async def _sizes(bench: Bench) -> dict[str, int]:
     await bench.vacuum()
-    connection = await asyncpg.connect(bench.dsn)
-    try:
-        row = await connection.fetchrow(_SIZES)
-    finally:
-        await connection.close()
-    assert row is not None
+    (row,) = await _ask(bench, _SIZES)
     return {name: int(size) for name, size in row.items()}
 
 
-async def _ask(bench: Bench, question: str) -> int:
+async def _logged(bench: Bench) -> int:
+    """How far the log is."""
+    ((position,),) = await _ask(bench, "SELECT pg_current_wal_insert_lsn() - '0/0'")
+    return int(position)
+
+
+async def _connected(bench: Bench) -> set[int]:
+    rows = await _ask(bench, "SELECT pid FROM pg_stat_activity WHERE application_name = 'dueline'")
+    return {row[0] for row in rows}
+
+
+async def _ask(bench: Bench, question: str) -> list[asyncpg.Record]:
     connection = await asyncpg.connect(bench.dsn)
     try:
-        return int(await connection.fetchval(question))
+        return await connection.fetch(question)
     finally:
         await connection.close()
