@@ -1,4 +1,4 @@
-"""python -m bench.growth.guide: the figures of the capacity guide, written anew from what was measured last."""
+"""python -m bench.growth.guide: the figures and the picture of the capacity guide, written anew from what was measured last."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import msgspec
 from bench.growth.costs import Cost
 from bench.growth.curves import FIGURES
 from bench.growth.needs import LOG, REST
+from bench.growth.picture import PICTURE
 from bench.report import RESULTS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "operating" / "capacity.md"
@@ -128,7 +129,7 @@ def peak(figures: Figures) -> Iterator[str]:
     firing, call = figures.firing(figures.usual), figures.bench("drain_http_pg")
     carried = _sum(figures.at("claim", figures.usual), figures.at("finish", figures.usual))
     server_us = firing.server_us + carried.server_us + figures.at("definitions", figures.usual).server_us
-    yield f"| at {_PEAK:,} runs/s | µs a run | cores busy | processes, each {_BUSY:.0%} busy |"
+    yield f"| at {_PEAK:,} runs/s | µs a run | cores busy | processes, each {_BUSY * 100:.0f} % busy |"
     yield "| --- | --- | --- | --- |"
     for who, cost_us in (("schedulers", firing.ours_us), ("workers", call.ours_us)):
         yield f"| {who} | {cost_us:.0f} | {_cores(cost_us):.1f} | {ceil(_cores(cost_us) / _BUSY)} |"
@@ -137,10 +138,14 @@ def peak(figures: Figures) -> Iterator[str]:
     log_bytes = sum(figures.needs[LOG.format(what, "between checkpoints")] for what in ("fire", "claim and finish"))
     row_bytes = figures.needs["bytes a finished run of a job"]
     yield ""
-    yield f"* Schedulers and workers: {ours:.1f} cores ÷ {_BUSY} = {ours / _BUSY:.1f}: {_machines(ours)} of {_CORES} cores."
+    machines = ceil(ours / _BUSY / _CORES)
     yield (
-        f"* PostgreSQL: {_cores(server_us):.1f} cores ÷ {_BUSY} = {_cores(server_us) / _BUSY:.1f}: "
-        f"{_machines(_cores(server_us))} of {_CORES} cores, as far as its work spreads over them."
+        f"* Schedulers and workers: {ours:.1f} cores ÷ {_BUSY} = {ours / _BUSY:.1f} cores: "
+        f"{machines} machine{'s' * (machines > 1)} of {_CORES} cores."
+    )
+    yield (
+        f"* PostgreSQL: {_cores(server_us):.1f} cores ÷ {_BUSY} = {_cores(server_us) / _BUSY:.1f} cores, all in one machine, as far as its "
+        "work spreads over them."
     )
     yield f"* Log: {log_bytes:,.0f} bytes {_TIMES} {_PEAK:,} = {log_bytes * _PEAK / 1e6:,.0f} MB/s, and all of it is waited for."
     yield (
@@ -167,11 +172,6 @@ def _cores(cost_us: float) -> float:
     return _PEAK * cost_us / 1e6
 
 
-def _machines(cores: float) -> str:
-    count = ceil(cores / _BUSY / _CORES)
-    return "one machine" if count == 1 else f"{count} machines"
-
-
 def written(text: str, figures: Figures) -> str:
     """The guide with its figures."""
     for block in (runs, kept, processes, peak, schedules):
@@ -188,6 +188,7 @@ def main() -> int:
     try:
         bench, growth = (msgspec.json.decode(path.read_bytes()) for path in (RESULTS, FIGURES))
         GUIDE.write_text(written(GUIDE.read_text(), Figures(bench, growth)))
+        GUIDE.with_name(PICTURE.name).write_bytes(PICTURE.read_bytes())
     except (Missing, FileNotFoundError) as error:
         print(f"this was not measured: {error}", file=sys.stderr)
         return 1
