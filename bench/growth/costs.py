@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,14 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
         return self.ours_us + self.server_us
 
 
+def total(costs: Iterable[Cost]) -> Cost:
+    """Of several things that are done one after the other."""
+    ours_us, server_us, wall_us = map(
+        sum, zip(*((cost.ours_us, cost.server_us, cost.wall_us) for cost in costs), strict=True)
+    )
+    return Cost(ours_us=ours_us, server_us=server_us, wall_us=wall_us)
+
+
 class Spent:
     """On one thing, so far. Whoever does it says how many times it was done."""
 
@@ -42,10 +50,10 @@ class Spent:
 
 
 class Watch:
-    """What this process and a server spend, thing by thing. Processes of the server that come later are not seen."""
+    """What this process and a server spend, thing by thing: all processes of the server, those included that come meanwhile."""
 
     def __init__(self, server: int) -> None:
-        self._pids = [server, *children_of(server)]
+        self._server = server
         self._spent: dict[str, Spent] = {}
 
     @contextmanager
@@ -56,7 +64,7 @@ class Watch:
         yield spent
         spent.wall_s += time.perf_counter() - wall_s
         spent.ours_s += time.process_time() - ours_s
-        spent.server_s += sum(now_s - server.get(pid, now_s) for pid, now_s in self._server_s().items())
+        spent.server_s += sum(now_s - server.get(pid, 0.0) for pid, now_s in self._server_s().items())
 
     def costs(self) -> dict[str, Cost]:
         return {what: spent.cost for what, spent in self._spent.items()}
@@ -64,7 +72,7 @@ class Watch:
     def _server_s(self) -> dict[int, float]:
         """To the nanosecond: a batch costs as much as one tick of the kernel's clock."""
         found = {}
-        for pid in self._pids:
+        for pid in (self._server, *children_of(self._server)):
             try:
                 found[pid] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
             except (FileNotFoundError, ProcessLookupError):

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from bench.growth.costs import Cost
+from bench.growth.costs import Cost, total
 from bench.growth.curves import FIGURES
+from bench.growth.hotpath import CARRYING_OUT, FIRING
 from bench.growth.needs import LOG, REST
 from bench.growth.picture import PICTURE
 from bench.report import RESULTS
@@ -32,7 +33,6 @@ _WORKERS = {
     "carry out nothing": "drain_noop_pg",
 }
 _BULK = "enqueue_bulk_api_pg"
-_FIRING = ("find due", "definitions", "decide", "fire")
 
 
 class Missing(Exception):
@@ -58,7 +58,7 @@ class Figures:
         return msgspec.convert(point["cost"], Cost)
 
     def firing(self, jobs: int) -> Cost:
-        return _sum(*(self.at(what, jobs) for what in _FIRING))
+        return total(self.at(what, jobs) for what in FIRING)
 
     def bench(self, name: str) -> Cost:
         """Of a run, as a scenario of `make bench` has it."""
@@ -76,14 +76,6 @@ class Figures:
         if "jobs" not in self._subjects:
             raise Missing("make growth ONLY=jobs,needs")
         return [point["at"] for point in self._subjects["jobs"]["curves"][0]["points"]]
-
-
-def _sum(*costs: Cost) -> Cost:
-    return Cost(
-        ours_us=sum(cost.ours_us for cost in costs),
-        server_us=sum(cost.server_us for cost in costs),
-        wall_us=sum(cost.wall_us for cost in costs),
-    )
 
 
 def runs(figures: Figures) -> Iterator[str]:
@@ -127,8 +119,9 @@ def processes(figures: Figures) -> Iterator[str]:
 def peak(figures: Figures) -> Iterator[str]:
     """Machines for so many HTTP calls of schedules a second."""
     firing, call = figures.firing(figures.usual), figures.bench("drain_http_pg")
-    carried = _sum(figures.at("claim", figures.usual), figures.at("finish", figures.usual))
-    server_us = firing.server_us + carried.server_us + figures.at("definitions", figures.usual).server_us
+    # A worker reads definitions too.
+    steps = (*FIRING, *CARRYING_OUT, "definitions")
+    server_us = total(figures.at(what, figures.usual) for what in steps).server_us
     yield f"| at {_PEAK:,} runs/s | µs a run | cores busy | processes, each {_BUSY * 100:.0f} % busy |"
     yield "| --- | --- | --- | --- |"
     for who, cost_us in (("schedulers", firing.ours_us), ("workers", call.ours_us)):

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from bench.databases import fresh_database
-from bench.growth.costs import Cost, Watch
+from bench.growth.costs import Cost, Watch, total
 from bench.lines import WORKER, Bench, a_run, entropy
 from dueline.domain import limits
 from dueline.domain.ids import new_run_id
@@ -26,6 +26,8 @@ _EVER_MS = 1 << 53
 _LOOKS = 20
 """Questions for what is due where nothing is, in one round."""
 QUEUE = DEFAULT_QUEUE
+FIRING = ("find due", "definitions", "decide", "fire")
+CARRYING_OUT = ("claim", "finish")
 
 
 class HotPath:
@@ -56,7 +58,8 @@ class HotPath:
             await self.drain(watch, fired)
             written = await self.enqueue(watch)
             await self.drain(aside, written)
-        return watch.costs()
+        costs = watch.costs()
+        return {"all of a run": total(costs[what] for what in (*FIRING, *CARRYING_OUT)), **costs}
 
     async def fire(self, watch: Watch) -> int:
         """A page of those that are due first; answers how many."""
