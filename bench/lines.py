@@ -137,8 +137,11 @@ class Hands:
         await self._store.finish([_finish(claim) for claim in claims])
 
     async def drain(self, queue: str, total: int, *, at_once: int = 4, limit: int = limits.CLAIM_BATCH) -> int:
-        """Take and end so many runs, several batches at once; answers how many there were. Who finds nothing while others still take waits for them: to look again and
-        again at a line that is empty but for dead entries would cost as much as a batch."""
+        """Take and end so many runs, several batches at once; answers how many there were, for the last batches may be too many.
+
+        Who finds nothing while others still take waits for them: to look again and again at a line that is empty but for dead entries would
+        cost as much as a batch.
+        """
         taken = 0
 
         async def work() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,6 +62,15 @@ class Used(NamedTuple):
 
 def used_by(pids: Iterable[int]) -> Used:
     return Used({pid: _cpu_s(pid).own for pid in pids})
+
+
+def used_exactly(pids: Iterable[int]) -> Used:
+    """The same of processes that have one thread each, to the nanosecond: a batch costs as much as one tick of the other clock."""
+    found = {}
+    for pid in pids:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found[pid] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    return Used(found)
 
 
 def used_by_server(server: PostgresServer) -> tuple[Used, Used]:

@@ -61,7 +61,7 @@ def main() -> int:
                 show(grown[-1])
     finally:
         close_shared()
-    write(grown, needed)
+    write(grown, needed, quick=quick)
     draw(grown)
     # One short round decides nothing.
     return 0 if quick or all(curve.holds for growth in grown for curve in growth.curves) else 1

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 
-from bench.databases import shared_server
 from bench.growth.costs import Cost, Watch
 from bench.growth.curves import Growth, curves_of
-from bench.growth.hotpath import QUEUE, a_bench
-from bench.lines import Hands, a_run, fill
+from bench.growth.hotpath import QUEUE
+from bench.lines import Hands, a_run, durable_postgres, fill
 from dueline.domain import limits
 from dueline.domain.job import DEFAULT_TENANT
 from dueline.domain.run import NewRun
@@ -22,14 +21,13 @@ async def workers(*, quick: bool) -> Growth:
     began_s = time.monotonic()
     sizes = (1, 4) if quick else (1, 2, 4, 8, 16, 32)
     total, rounds = (4_000, 1) if quick else (40_000, _ROUNDS)
-    server = shared_server()
     found: dict[int, list[dict[str, Cost]]] = {size: [] for size in sizes}
-    async with a_bench(server) as bench:
+    async with durable_postgres() as (bench,):
         for number in range(rounds + 1):
             for size in sizes:
                 await fill(bench.store, total + 3 * size * limits.CLAIM_BATCH, _run)
                 await bench.vacuum()
-                costs = await _drain(bench.dsn, server.pid, size, total)
+                costs = await _drain(bench.dsn, bench.server.pid, size, total)
                 if number or quick:
                     found[size].append(costs)
                 await bench.hands.drain(QUEUE, sum(state.ready for state in await bench.store.queue_states()))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import msgspec
 
+from bench.machine import Used, used_exactly
 from tests.support.processes import children_of
 
 _US = 1_000_000
@@ -59,22 +59,15 @@ class Watch:
     @contextmanager
     def on(self, what: str) -> Iterator[Spent]:
         spent = self._spent.setdefault(what, Spent())
-        server = self._server_s()
+        before = self._used()
         ours_s, wall_s = time.process_time(), time.perf_counter()
         yield spent
         spent.wall_s += time.perf_counter() - wall_s
         spent.ours_s += time.process_time() - ours_s
-        spent.server_s += sum(now_s - server.get(pid, 0.0) for pid, now_s in self._server_s().items())
+        spent.server_s += self._used().since(before)
 
     def costs(self) -> dict[str, Cost]:
         return {what: spent.cost for what, spent in self._spent.items()}
 
-    def _server_s(self) -> dict[int, float]:
-        """To the nanosecond: a batch costs as much as one tick of the kernel's clock."""
-        found = {}
-        for pid in (self._server, *children_of(self._server)):
-            try:
-                found[pid] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-        return found
+    def _used(self) -> Used:
+        return used_exactly((self._server, *children_of(self._server)))

@@ -116,7 +116,7 @@ def _bars(curve: Curve) -> str:
     return "".join(_BARS[round(point.middle * scale)] for point in curve.points)
 
 
-def write(grown: Sequence[Growth], needs: Mapping[str, float]) -> None:
+def write(grown: Sequence[Growth], needs: Mapping[str, float], *, quick: bool) -> None:
     """With what is needed of memory and disk, where that was measured."""
     rows = []
     for growth in grown:
@@ -125,5 +125,5 @@ def write(grown: Sequence[Growth], needs: Mapping[str, float]) -> None:
             told |= {"ratio": round(curve.ratio, 3), "verdict": curve.verdict, "holds": curve.holds}
         rows.append(row)
     FIGURES.parent.mkdir(exist_ok=True)
-    figures = {"machine": machine(), "growth": rows, "needs": dict(needs)}
+    figures = {"machine": machine(), "quick": quick, "growth": rows, "needs": dict(needs)}
     FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=2))

@@ -43,6 +43,8 @@ class Figures:
     """What was measured last, by `make bench` and by `make growth`."""
 
     def __init__(self, bench: Any, growth: Any) -> None:
+        if bench["quick"] or growth["quick"]:
+            raise Missing("anything without QUICK=1")
         self._results = {row["name"]: row for row in bench["results"]}
         self._subjects = {row["name"]: row for row in growth["growth"]}
         self.needs: Mapping[str, float] = growth["needs"]

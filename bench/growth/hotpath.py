@@ -5,12 +5,8 @@ Each step is what a scheduler, a worker or the API does, through the same method
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import msgspec
 
-from bench.databases import fresh_database
 from bench.growth.costs import Cost, Watch, total
 from bench.lines import WORKER, Bench, a_run, entropy
 from dueline.domain import limits
@@ -20,7 +16,6 @@ from dueline.domain.lanes import PLAIN
 from dueline.engine.definitions import Definitions
 from dueline.engine.scheduler import make_firing
 from dueline.store.shapes import DuePlan, Firing
-from tests.support.postgres import PostgresServer
 
 _EVER_MS = 1 << 53
 _LOOKS = 20
@@ -33,10 +28,9 @@ CARRYING_OUT = ("claim", "finish")
 class HotPath:
     """One database with jobs in it that are due some day; whoever comes first is taken for due now."""
 
-    def __init__(self, bench: Bench, server: PostgresServer) -> None:
+    def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self._store = bench.store
-        self._server = server
         self._epochs: dict[int, int] = {}
 
     async def begin(self) -> None:
@@ -45,7 +39,7 @@ class HotPath:
 
     async def round(self, pages: int) -> dict[str, Cost]:
         """So many pages of due jobs on all of their way, and as many batches of runs without a job."""
-        watch, aside = Watch(self._server.pid), Watch(self._server.pid)
+        watch, aside = Watch(self.bench.server.pid), Watch(self.bench.server.pid)
         for _ in range(_LOOKS):
             with watch.on("look") as spent:
                 await self._store.due_plans(self._epochs, since_ms=0, until_ms=1, limit=limits.DUE_PAGE)
@@ -118,15 +112,3 @@ def _as_of(now_ms: int, due: list[DuePlan], firings: list[Firing]) -> list[Firin
         run = msgspec.structs.replace(run, id=new_run_id(now_ms, entropy()), scheduled_ms=now_ms, due_ms=now_ms)
         moved.append(msgspec.structs.replace(firing, runs=(run,)))
     return moved
-
-
-@asynccontextmanager
-async def a_bench(server: PostgresServer) -> AsyncIterator[Bench]:
-    """On a fresh database that goes away afterwards."""
-    async with fresh_database(server) as dsn:
-        bench = Bench(server, dsn)
-        try:
-            await bench.open()
-            yield bench
-        finally:
-            await bench.store.close()

@@ -9,16 +9,14 @@ from tempfile import TemporaryDirectory
 
 import asyncpg
 
-from bench.databases import shared_server
 from bench.growth.costs import Watch
-from bench.growth.hotpath import HotPath, a_bench
+from bench.growth.hotpath import HotPath
 from bench.growth.subjects import write_scattered_jobs
-from bench.lines import Bench, a_run, fill, make_jobs
+from bench.lines import Bench, a_run, durable_postgres, fill, make_jobs
 from bench.ours.runs import http_body, http_run
 from bench.timing.installation import running
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget
 from tests.support.dueline import DuelineProcess, processes
-from tests.support.postgres import PostgresServer
 from tests.support.processes import resident_bytes
 
 _PAGES = 8
@@ -38,13 +36,12 @@ SELECT
 
 async def measure(*, quick: bool) -> dict[str, float]:
     count = 2_000 if quick else 100_000
-    server = shared_server()
-    needed: dict[str, float] = {}
-    async with a_bench(server) as bench:
-        needed |= await _bytes_kept(bench, count)
-    async with a_bench(server) as bench:
-        needed |= await _bytes_logged(bench, server, count, pages=1 if quick else _PAGES)
-    return needed | await _at_rest(server, settle_s=0.5 if quick else 5.0)
+    async with durable_postgres(3) as (kept, logged, idle):
+        return {
+            **await _bytes_kept(kept, count),
+            **await _bytes_logged(logged, count, pages=1 if quick else _PAGES),
+            **await _at_rest(idle, settle_s=0.5 if quick else 5.0),
+        }
 
 
 def show(needed: Mapping[str, float]) -> None:
@@ -75,14 +72,14 @@ async def _bytes_kept(bench: Bench, count: int) -> dict[str, float]:
     }
 
 
-async def _bytes_logged(bench: Bench, server: PostgresServer, count: int, *, pages: int) -> dict[str, float]:
+async def _bytes_logged(bench: Bench, count: int, *, pages: int) -> dict[str, float]:
     """Right after a checkpoint, when every page is logged whole that is written for the first time, and then again."""
     await write_scattered_jobs(bench, count, _EXECUTION)
-    path = HotPath(bench, server)
+    path = HotPath(bench)
     await path.begin()
     found: dict[str, float] = {}
     for when in ("right after a checkpoint", "between checkpoints"):
-        watch = Watch(server.pid)
+        watch = Watch(bench.server.pid)
         marks = [await _logged(bench)]
         fired = sum([await path.fire(watch) for _ in range(pages)])
         marks.append(await _logged(bench))
@@ -96,19 +93,18 @@ async def _bytes_logged(bench: Bench, server: PostgresServer, count: int, *, pag
     return found
 
 
-async def _at_rest(server: PostgresServer, *, settle_s: float) -> dict[str, float]:
+async def _at_rest(bench: Bench, *, settle_s: float) -> dict[str, float]:
     """Processes with nothing to do, each alone, when they have done what there is to do at a start."""
     found: dict[str, float] = {}
     with TemporaryDirectory(prefix="dueline-bench-") as folder:
-        async with a_bench(server) as bench:
-            for role in _ROLES:
-                before = await _connected(bench)
-                with running(Path(folder), bench.dsn) as start:
-                    options = ("--port", "0") if role in ("api", "serve") else ()
-                    process = start(role, *options)
-                    await asyncio.sleep(settle_s)
-                    found[f"MB of {role}{REST}"] = resident_bytes(process.pid) / _MB
-                    found[f"connections of {role}{REST}"] = float(len(await _connected(bench) - before))
+        for role in _ROLES:
+            before = await _connected(bench)
+            with running(Path(folder), bench.dsn) as start:
+                options = ("--port", "0") if role in ("api", "serve") else ()
+                process = start(role, *options)
+                await asyncio.sleep(settle_s)
+                found[f"MB of {role}{REST}"] = resident_bytes(process.pid) / _MB
+                found[f"connections of {role}{REST}"] = float(len(await _connected(bench) - before))
         with processes() as started:
             started.append(
                 DuelineProcess(Path(folder), "embedded", "serve", "--port", "0", db=str(Path(folder) / "embedded.db"))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 
-from bench.databases import shared_server
 from bench.growth.costs import Cost
 from bench.growth.curves import Curve, Growth, curves_of, measured_curve
 from bench.growth.finished import ask_for_runs, write_finished
-from bench.growth.hotpath import QUEUE, HotPath, a_bench
+from bench.growth.hotpath import QUEUE, HotPath
 from bench.growth.lists import PAGE_MS_MOST, ask_for_jobs, scheduler_mb, write_rare
-from bench.lines import TARGET, Bench, a_run, fill
+from bench.lines import TARGET, Bench, a_run, durable_postgres, fill
 from bench.timing.jobs import write_jobs, write_likenesses
 from dueline.domain.job import DEFAULT_TENANT, Execution
 from dueline.domain.run import NewRun
@@ -124,13 +122,11 @@ async def _grow(
     pages, rounds = (1, 1) if quick else (_PAGES, _ROUNDS)
     found: dict[int, list[dict[str, Cost]]] = {size: [] for size in sizes}
     asked: dict[int, Mapping[str, float]] = {}
-    server = shared_server()
-    async with AsyncExitStack() as stack:
+    async with durable_postgres(len(sizes)) as benches:
         paths: dict[int, HotPath] = {}
-        for size in sizes:
-            bench = await stack.enter_async_context(a_bench(server))
+        for size, bench in zip(sizes, benches, strict=True):
             await write(bench, size)
-            paths[size] = HotPath(bench, server)
+            paths[size] = HotPath(bench)
             await paths[size].begin()
             await paths[size].round(1 if quick else warm_up)
             print(f"    {name}: {size:,} after {time.monotonic() - began_s:.0f} s", flush=True)
