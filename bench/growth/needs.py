@@ -57,7 +57,7 @@ async def _bytes_kept(bench: Bench, count: int) -> dict[str, float]:
     jobs = await _sizes(bench)
     await fill(bench.store, count, lambda now_ms, _: a_run(now_ms, tenant=DEFAULT_TENANT, queue="jobs", job_id=job.id))
     of_jobs = await _sizes(bench)
-    await fill(bench.store, count, http_run())
+    await fill(bench.store, count, http_run("http://127.0.0.1:9/"))
     adhoc = await _sizes(bench)
     await bench.hands.drain("jobs", count)
     ended_of_jobs = await _sizes(bench)
