@@ -125,7 +125,7 @@ async def test_an_http_run_comes_as_the_request_to_send(world: DeskWorld) -> Non
     run_id = run_text(await world.enqueue_call(target))
     call = (await worker.lease_one()).call
     assert call is not None
-    headers = dict(line.split(": ", 1) for line in call.headers)
+    headers = dict(line.split(": ", 1) for line in call.header_lines())
     assert (call.url, call.body) == ("http://target/1", b'{"kind":"adhoc"}')
     assert (headers["X-Run"], headers["Idempotency-Key"], headers["webhook-id"]) == (run_id, run_id, run_id)
     assert headers["webhook-signature"].startswith("v1,")

@@ -48,7 +48,7 @@ def sent(
     )
     prepared = prepare_call(Execution(target=HttpTarget(url="http://shop.test/", body=body)))
     call = make_call(prepared, claim, now_ms=now_ms, keys=keys)
-    pairs = [(name, value) for name, _, value in [line.partition(": ") for line in call.headers]]
+    pairs = [(name, value) for name, _, value in [line.partition(": ") for line in call.header_lines()]]
     return pairs, call.body or b""
 
 

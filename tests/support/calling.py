@@ -56,7 +56,8 @@ class Caller:
 
     def a_call(self, key: object, method: str, url: str, body: bytes | None, **more: Any) -> HttpCall:
         headers, timeout_ms = more.get("headers", ()), more.get("ms", 20_000)
-        return HttpCall(key, method, url, headers, body, timeout_ms, more.get("options", USUAL))
+        options, run_headers = more.get("options", USUAL), more.get("run_headers", "")
+        return HttpCall(key, method, url, headers, body, timeout_ms, options, run_headers)
 
     async def call(self, url: str, method: str = "GET", body: bytes | None = None, **more: Any) -> HttpReply:
         """Perform one call and return its reply."""

@@ -1,5 +1,5 @@
 """A target that speaks HTTP/2 over TLS, and does what the path says: /ok, /large, /hang, /reset, /refused (a stream that was never looked
-at), /goaway. It remembers the path of every request."""
+at), /goaway. It remembers the path and the headers of every request."""
 
 import asyncio
 import ssl
@@ -20,6 +20,7 @@ LARGE = b"x" * 20_000
 class H2Target:
     def __init__(self) -> None:
         self.hits: list[str] = []
+        self.headers: list[dict[str, str]] = []
         self.connections_total = 0
         self._connections: set[asyncio.Transport] = set()
         self._server: asyncio.Server | None = None
@@ -78,8 +79,9 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         for event in self._h2.receive_data(data):
             if isinstance(event, RequestReceived):
-                headers = dict(event.headers or [])
-                self._paths[event.stream_id or 0] = headers[b":path"].decode()
+                headers = {name.decode(): value.decode() for name, value in event.headers or []}
+                self._target.headers.append(headers)
+                self._paths[event.stream_id or 0] = headers[":path"]
             elif isinstance(event, DataReceived):
                 self._h2.acknowledge_received_data(event.flow_controlled_length or 0, event.stream_id or 0)
             elif isinstance(event, StreamEnded):

@@ -195,7 +195,7 @@ def _request_view(prepared: PreparedCall, call: HttpCall) -> HttpTargetForm:
     """The request as it is to be sent, with its values put in and signed."""
     written = target_form(prepared.execution.target)
     assert not isinstance(written, TaskTargetForm)
-    headers = dict(line.partition(": ")[::2] for line in call.headers)
+    headers = dict(line.partition(": ")[::2] for line in call.header_lines())
     body = None if call.body is None else b64encode(call.body).decode()
     return msgspec.structs.replace(written, url=call.url, headers=headers, body=None, body_base64=body, sign=False)
 

@@ -123,7 +123,7 @@ class RecordingExecutor:
 
 def _told(call: HttpCall, at: datetime) -> Call:
     headers = {}
-    for line in call.headers:
+    for line in call.header_lines():
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
     return Call(

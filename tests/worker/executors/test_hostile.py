@@ -200,10 +200,12 @@ async def test_http_2(caller: Caller, path: str, end: HttpFailure | int) -> None
     async with H2Target() as target:
         assert (await caller.call(f"{target.url}/ok", "POST", b"{}", options=options)).headers == {"x-request-id": "7"}
         ms = 400 if end is HttpFailure.TIMEOUT else 20_000
-        reply = await caller.call(f"{target.url}{path}", "POST", b"{}", ms=ms, options=options)
+        told = "dueline-run: r1\r\ntraceparent: t1"
+        reply = await caller.call(f"{target.url}{path}", "POST", b"{}", ms=ms, options=options, run_headers=told)
         assert (reply.failure or reply.status) == end
         assert reply.body == {"/ok": b"ok", "/large": LARGE}.get(path, b"")
         assert target.hits == ["/ok", path]
+        assert (target.headers[1]["dueline-run"], target.headers[1]["traceparent"]) == ("r1", "t1")
         assert (await caller.call(f"{target.url}/ok", options=options)).status == 200
 
 

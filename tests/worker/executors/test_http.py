@@ -38,6 +38,24 @@ async def test_method_headers_and_body_arrive(caller: Caller, target: Target, me
     assert hit.headers == {**own, **given, "content-length": str(len(body))}
 
 
+async def test_the_headers_of_a_run_arrive_one_by_one_beside_those_of_its_target(
+    caller: Caller, target: Target
+) -> None:
+    """On one connection, where each call may have other headers than the one before."""
+    bodies = [b"{}", b"{}", b"x" * 70_000, b"{}"]
+    for number, body in enumerate(bodies):
+        headers = ("Content-Type: a/b", "X-A: 1") if number != 1 else ()
+        told = f"Dueline-Run: r{number}\r\ntraceparent: t{number}" if number != 3 else ""
+        assert (await caller.call(f"{target.url}/ok", "POST", body, headers=headers, run_headers=told)).status == 200
+    names = ("dueline-run", "traceparent", "content-type", "x-a", "expect")
+    assert [tuple(hit.headers.get(name) for name in names) for hit in target.hits] == [
+        ("r0", "t0", "a/b", "1", None),
+        ("r1", "t1", None, None, None),
+        ("r2", "t2", "a/b", "1", None),
+        (None, None, "a/b", "1", None),
+    ]
+
+
 async def test_one_handle_serves_every_shape_of_request_in_any_order(caller: Caller, target: Target) -> None:
     shapes: list[tuple[str, bytes | None]] = [("GET", None), ("HEAD", None), ("POST", b"one"), ("HEAD", b"")]
     shapes += [("DELETE", b"two"), ("DELETE", None), ("GET", b"three"), ("POST", None), ("PUT", b"x" * 2_000_000)]
@@ -299,7 +317,7 @@ async def test_a_fault_of_the_executor_answers_the_calls_in_flight(
     assert (await caller.call(f"{target.url}/ok")).failure is (HttpFailure.CLOSED if stays else None)
 
 
-@pytest.mark.parametrize("field", ["method", "url", "headers", "body", "timeout_ms"])
+@pytest.mark.parametrize("field", ["method", "url", "headers", "body", "timeout_ms", "run_headers"])
 async def test_a_call_that_nobody_foresaw_fails_alone(caller: Caller, target: Target, field: str) -> None:
     good = HttpCall("good", "GET", f"{target.url}/ok", (), None, 20_000)
     caller.executor.submit([msgspec.structs.replace(good, key="odd", **{field: object()}), good])

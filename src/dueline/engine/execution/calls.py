@@ -116,22 +116,17 @@ def make_call(prepared: PreparedCall, claim: Claim, *, now_ms: int, keys: Sequen
     url, lines, body = prepared.url, prepared.headers, prepared.body
     if prepared.templates is not None:
         url, lines, body = _fill(prepared, prepared.templates, claim, run)
-    headers = (
-        *lines,
-        f"Idempotency-Key: {run}",
-        f"Dueline-Run: {run}",
-        f"Dueline-Attempt: {claim.attempt}",
-        f"Dueline-Token: {claim.token}",
-        f"Dueline-Scheduled-At: {format_instant(claim.scheduled_ms)}",
-        f"Dueline-Tenant: {claim.tenant}",
-        f"traceparent: 00-{claim.run_id.hex()}-{claim.token:016x}-01",
+    told = (
+        f"Idempotency-Key: {run}\r\nDueline-Run: {run}\r\nDueline-Attempt: {claim.attempt}\r\nDueline-Token: {claim.token}\r\n"
+        f"Dueline-Scheduled-At: {format_instant(claim.scheduled_ms)}\r\nDueline-Tenant: {claim.tenant}\r\n"
+        f"traceparent: 00-{claim.run_id.hex()}-{claim.token:016x}-01"
     )
     if claim.job_id is not None:
-        headers += (f"Dueline-Job: {job_text(claim.job_id)}",)
+        told += f"\r\nDueline-Job: {job_text(claim.job_id)}"
     if keys and prepared.signed:
-        headers += _signed(run, now_ms // 1000, body or b"", keys)
+        told += _signed(run, now_ms // 1000, body or b"", keys)
     timeout_ms = time_left_ms(prepared.execution, claim, now_ms=now_ms)
-    return HttpCall(claim.run_id, prepared.method, url, headers, body, timeout_ms, prepared.options)
+    return HttpCall(claim.run_id, prepared.method, url, lines, body, timeout_ms, prepared.options, told)
 
 
 def _encode_body(target: HttpTarget) -> tuple[bytes | None, str | None, Encode | None]:
@@ -204,6 +199,6 @@ def _values(prepared: PreparedCall, claim: Claim, run: str) -> Mapping[str, str]
     }
 
 
-def _signed(run: str, timestamp_s: int, body: bytes, keys: Sequence[bytes]) -> tuple[str, ...]:
+def _signed(run: str, timestamp_s: int, body: bytes, keys: Sequence[bytes]) -> str:
     signature = sign(keys, message_id=run, timestamp_s=timestamp_s, body=body)
-    return f"webhook-id: {run}", f"webhook-timestamp: {timestamp_s}", f"webhook-signature: {signature}"
+    return f"\r\nwebhook-id: {run}\r\nwebhook-timestamp: {timestamp_s}\r\nwebhook-signature: {signature}"

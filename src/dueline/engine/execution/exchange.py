@@ -41,11 +41,15 @@ class CallOptions(msgspec.Struct, frozen=True):
 
 
 USUAL = CallOptions()
+LINE_BREAK = "\r\n"
 
 
 class HttpCall(msgspec.Struct, frozen=True, gc=False):
-    """One request. `key` is hashable and comes back with the reply; `headers` are ready-made `Name: value` lines in
-    ASCII; `timeout_ms` bounds the whole call, connect included."""
+    """One request. `key` is hashable and comes back with the reply; `timeout_ms` bounds the whole call, connect included.
+
+    `headers` are ready-made `Name: value` lines in ASCII, as the target wishes them. `run_headers` are those about the run, joined by line
+    breaks, and without any name that an HTTP client would look for: nobody looks through them again.
+    """
 
     key: Any
     method: str
@@ -54,6 +58,11 @@ class HttpCall(msgspec.Struct, frozen=True, gc=False):
     body: bytes | None
     timeout_ms: int
     options: CallOptions = USUAL
+    run_headers: str = ""
+
+    def header_lines(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.headers, *self.run_headers.split(LINE_BREAK)) if self.run_headers else self.headers
 
 
 class HttpReply(msgspec.Struct, frozen=True, gc=False):

@@ -24,4 +24,7 @@ def pick_headers(lines: Iterable[bytes], names: frozenset[str]) -> dict[str, str
 
 
 def clean_value(value: bytes) -> str:
-    return _CONTROL.sub("", value.decode("latin-1")).strip()[: limits.RESPONSE_HEADER_LETTERS_MAX]
+    text = value.decode("latin-1")
+    if not (text.isascii() and text.isprintable()):
+        text = _CONTROL.sub("", text)
+    return text.strip()[: limits.RESPONSE_HEADER_LETTERS_MAX]
