@@ -14,10 +14,7 @@ def a_call(key: int, host: str = "a", timeout_ms: int = 1_000) -> HttpCall:
 
 
 def take_all(hosts: Hosts) -> list[tuple[Host, HttpCall, float]]:
-    taken = []
-    while (one := hosts.take(1.0)) is not None:
-        taken.append(one)
-    return taken
+    return list(hosts.take(1.0, 100))
 
 
 def keys_of(taken: list[tuple[Host, HttpCall, float]]) -> list[int]:
@@ -39,6 +36,15 @@ def test_a_host_has_its_places_and_who_came_first_is_first() -> None:
     assert keys_of(take_all(hosts)) == [3, 4]
 
 
+def test_no_more_are_taken_than_are_asked_for() -> None:
+    hosts = Hosts(3)
+    for key in range(5):
+        hosts.add(a_call(key), 1.0)
+    assert (keys_of(list(hosts.take(1.0, 2))), hosts.ready) == ([0, 1], True)
+    assert next(iter(hosts.take(1.0, 2)))[1].key == 2
+    assert [call.key for call, _ in hosts.waiting()] == [3, 4]
+
+
 def test_a_host_without_places_does_not_hold_up_others() -> None:
     hosts = Hosts(1)
     for key, name in enumerate("aaabbc"):
@@ -55,7 +61,7 @@ def test_nothing_is_kept_of_a_host_that_nobody_calls() -> None:
     hosts.leave(taken[0])
     hosts.add(a_call(2, "b"), 1.0)
     assert [call.key for call, _ in hosts.cancel({2})] == [2]
-    assert (hosts._hosts, hosts.take(1.0)) == ({}, None)
+    assert (hosts._hosts, take_all(hosts)) == ({}, [])
 
 
 def test_who_waits_longer_than_it_has_time_is_taken_out() -> None:

@@ -19,10 +19,11 @@ EXPIRY_STEP_S = 0.01
 class Host:
     """Who waits there since when, and how many calls are under way of how many that may be."""
 
-    __slots__ = ("has_turn", "name", "places", "under_way", "waiting", "width")
+    __slots__ = ("has_turn", "is_secure", "name", "places", "under_way", "waiting", "width")
 
     def __init__(self, name: str, most: int) -> None:
         self.name = name
+        self.is_secure = name[:6].lower() == "https:"
         self.width = Width(most)
         self.places: float = self.width.places
         self.under_way = 0
@@ -62,28 +63,33 @@ class Hosts:
         if host is None:
             host = self._hosts[name] = Host(name, self._most)
         host.waiting.append((call, now_s))
-        self._give_turn(host)
+        if not host.has_turn:
+            self._give_turn(host)
 
-    def take(self, now_s: float) -> tuple[Host, HttpCall, float] | None:
-        """The next call that has a place, and since when it waited."""
+    def take(self, now_s: float, most: int) -> Iterator[tuple[Host, HttpCall, float]]:
+        """The next calls that have a place, and since when each waited. What is not asked for is not taken."""
         turns = self._turns
         while turns:
             host = turns[0]
-            if host.waiting and host.under_way < host.places:
+            while host.waiting and host.under_way < host.places:
+                if not most:
+                    return
+                most -= 1
                 host.under_way += 1
-                return host, *host.waiting.popleft()
+                call, since_s = host.waiting.popleft()
+                yield host, call, since_s
             turns.popleft()
             host.has_turn = False
             if host.waiting and host not in self._crowded:
                 self._crowded.add(host)
                 host.width.begin(now_s)
-        return None
 
     def leave(self, host: Host) -> None:
         host.under_way -= 1
         host.width.answered += 1
         if host.waiting:
-            self._give_turn(host)
+            if not host.has_turn:
+                self._give_turn(host)
         elif not host.under_way:
             self._hosts.pop(host.name, None)
 

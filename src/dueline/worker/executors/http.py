@@ -260,11 +260,8 @@ class HttpExecutor:
         for call, since_s in self._hosts.expire(now_s):
             self._done.append(self._failed(call, HttpFailure.TIMEOUT, "no connection was free in time", since_s))
         self._hosts.look(now_s)
-        for _ in range(STARTS_PER_PASS):
-            taken = self._hosts.take(now_s)
-            if taken is None:
-                break
-            self._start(*taken, now_s)
+        for host, call, since_s in self._hosts.take(now_s, STARTS_PER_PASS):
+            self._start(host, call, since_s, now_s)
 
     def _start(self, host: Host, call: HttpCall, since_s: float, now_s: float) -> None:
         transfer = None
@@ -315,7 +312,7 @@ class HttpExecutor:
             self._multi.add_handle(handle)
             return
         reply = transfer.end(call, code, words, now_s)
-        if transfer.is_shared():
+        if transfer.host.is_secure and transfer.is_shared():
             self._hosts.expand(transfer.host)
         self._done.append(reply)
         transfer.call = None
