@@ -181,6 +181,10 @@ class HttpExecutor:
         self._sockets = Sockets(self._connections, self._wake_fd)
         self._broken: Exception | None = None
         self._multi = pycurl.CurlMulti()
+        # pycurl's attribute look-up is slow: what each call needs is looked up once.
+        self._add_handle = self._multi.add_handle
+        self._remove_handle = self._multi.remove_handle
+        self._socket_action = self._multi.socket_action
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._sockets.watch)
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, self._connections_per_host_max)
         self._multi.setopt(pycurl.M_MAXCONNECTS, CONNECTIONS_IDLE_MAX)
@@ -209,14 +213,14 @@ class HttpExecutor:
 
         libcurl is asked for its next deadline once a pass; its timer callback would come twice a call.
         """
-        multi = self._multi
+        act = self._socket_action
         for fd, happened in self._sockets.poll(self._wait_s()):
             if fd == self._wake_fd:
                 self._take_orders()
             else:
-                multi.socket_action(fd, happened)
-        if multi.timeout() == 0:
-            multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+                act(fd, happened)
+        if self._multi.timeout() == 0:
+            act(pycurl.SOCKET_TIMEOUT, 0)
         now_s = self._monotonic()
         self._collect(now_s)
         self._start_some(now_s)
@@ -270,7 +274,7 @@ class HttpExecutor:
             transfer.prepare(call, call.timeout_ms - int((now_s - since_s) * 1000))
             transfer.host = host
             transfer.started_s = since_s
-            self._multi.add_handle(transfer.handle)
+            self._add_handle(transfer.handle)
             transfer.call = call
             return
         except NotSent as error:
@@ -308,8 +312,8 @@ class HttpExecutor:
         call = transfer.call
         assert call is not None
         if code and transfer.start_over(code):
-            self._multi.remove_handle(handle)
-            self._multi.add_handle(handle)
+            self._remove_handle(handle)
+            self._add_handle(handle)
             return
         reply = transfer.end(call, code, words, now_s)
         if transfer.host.is_secure and transfer.is_shared():
@@ -317,7 +321,7 @@ class HttpExecutor:
         self._done.append(reply)
         transfer.call = None
         self._hosts.leave(transfer.host)
-        self._multi.remove_handle(handle)
+        self._remove_handle(handle)
         self._put_back(transfer)
 
     def _put_back(self, transfer: Transfer) -> None:
@@ -331,7 +335,7 @@ class HttpExecutor:
             self._done.append(self._failed(call, HttpFailure.CANCELLED, "", since_s))
         for transfer in [each for each in self._transfers.values() if each.call is not None and each.call.key in keys]:
             self._abort(transfer, HttpFailure.CANCELLED, "")
-            self._multi.remove_handle(transfer.handle)
+            self._remove_handle(transfer.handle)
             self._put_back(transfer)
 
     def _abort(self, transfer: Transfer, failure: HttpFailure, detail: str) -> None:
