@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -21,6 +22,7 @@ from dueline.engine.execution.exchange import USUAL, CallOptions, HttpCall
 from dueline.store.shapes import Claim
 
 _encoder = msgspec.json.Encoder()
+_HEADERS_KEPT = 256
 _USER_AGENT = f"User-Agent: Dueline/{__version__}"
 
 
@@ -36,7 +38,7 @@ class Templates(msgspec.Struct, frozen=True):
     body: Template | None
 
 
-class PreparedCall(msgspec.Struct, frozen=True):
+class PreparedCall(msgspec.Struct, frozen=True, gc=False):
     """What is the same for every run of a job's version."""
 
     execution: Execution
@@ -64,17 +66,12 @@ def prepare_call(
     target = execution.target
     assert isinstance(target, HttpTarget)
     body, content_type, encode = _encode_body(target)
-    names = {name.lower() for name in target.headers} if target.headers else ()
-    headers = [f"{name}: {value}" for name, value in target.headers.items()]
-    if content_type is not None and "content-type" not in names:
-        headers.append(f"Content-Type: {content_type}")
-    if "user-agent" not in names:
-        headers.append(_USER_AGENT)
+    headers = _header_lines(tuple(target.headers.items()), content_type)
     return PreparedCall(
         execution,
         target.method,
         target.url,
-        tuple(headers),
+        headers,
         body,
         awaited,
         authority(target.url),
@@ -129,6 +126,18 @@ def make_call(prepared: PreparedCall, claim: Claim, *, now_ms: int, keys: Sequen
     return HttpCall(claim.run_id, prepared.method, url, lines, body, timeout_ms, prepared.options, told)
 
 
+@lru_cache(maxsize=_HEADERS_KEPT)
+def _header_lines(headers: tuple[tuple[str, str], ...], content_type: str | None) -> tuple[str, ...]:
+    """Kept: runs without a job have the same few again and again."""
+    names = {name.lower() for name, _ in headers}
+    lines = [f"{name}: {value}" for name, value in headers]
+    if content_type is not None and "content-type" not in names:
+        lines.append(f"Content-Type: {content_type}")
+    if "user-agent" not in names:
+        lines.append(_USER_AGENT)
+    return tuple(lines)
+
+
 def _encode_body(target: HttpTarget) -> tuple[bytes | None, str | None, Encode | None]:
     """The body, its content type, and how values are put into it; bytes take none."""
     if target.body_bytes is not None:
@@ -153,7 +162,7 @@ def _options(target: HttpTarget) -> CallOptions:
     )
 
 
-def _compile(url: str, headers: list[str], body: bytes | None, encode: Encode | None) -> Templates | None:
+def _compile(url: str, headers: tuple[str, ...], body: bytes | None, encode: Encode | None) -> Templates | None:
     if "{{" not in url and "{{" not in "\n".join(headers) and (body is None or b"{{" not in body):
         return None  # As nearly always: a run without a job pays for this each time.
     filled_url = compile_template(url, in_url)

@@ -17,7 +17,7 @@ _encoder = msgspec.json.Encoder()
 _spec = msgspec.json.Decoder(Execution)
 
 
-class PreparedTask(msgspec.Struct, frozen=True):
+class PreparedTask(msgspec.Struct, frozen=True, gc=False):
     """A task to carry out. `arguments` is a JSON object."""
 
     execution: Execution
