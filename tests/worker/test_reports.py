@@ -128,6 +128,19 @@ async def test_ends_wait_a_moment_for_company_and_then_ring_once(desk: Desk) -> 
         await again
 
 
+async def test_a_full_batch_waits_for_nobody(desk: Desk) -> None:
+    most = limits.FINISH_BATCH
+    ringing = asyncio.create_task(desk.reports.wakeup.sleep(60))
+    await asyncio.sleep(0)
+    desk.add(*(a_finish(number) for number in range(most - 1)))
+    await asyncio.sleep(0)
+    assert not ringing.done()
+    desk.add(a_finish(most))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert ringing.done()
+
+
 async def test_a_batch_is_bounded_in_rows(desk: Desk) -> None:
     most = limits.FINISH_BATCH
     desk.add(*(a_finish(number) for number in range(most + 1)))

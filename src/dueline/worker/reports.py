@@ -19,6 +19,10 @@ _IDLE_S = 60.0
 _RESULT_LETTERS_PER_BATCH = 4 * 1024 * 1024
 """Results are bounded one by one; this bounds a statement full of large ones."""
 
+_GATHER, _GATHER_S_MAX = 3.0, 0.03
+"""Ends gather for so many times as long as the last write took: a statement costs as much as some hundred rows, and a store that is busy
+gets fewer of them."""
+
 
 class _End(Protocol):
     @property
@@ -45,6 +49,9 @@ class Reports(Generic[E]):
         self._written = written
         self._before = before
         self._waiting: deque[E] = deque()
+        self._writing = 0
+        """How many of those that wait are being written."""
+        self._gather_s = limits.OUTCOME_GROUP_S
         self._timer: asyncio.TimerHandle | None = None
         self._in_doubt: frozenset[RunId] = frozenset()
         self.wakeup = Wakeup()
@@ -57,16 +64,23 @@ class Reports(Generic[E]):
         return {end.run_id for end in self._waiting}
 
     def add(self, ends: list[E]) -> None:
+        """They wait for company, and the longer the more a write costs; a full batch waits for nobody."""
         self._waiting.extend(ends)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(limits.OUTCOME_GROUP_S, self._ring)
+        if len(self._waiting) - self._writing >= limits.FINISH_BATCH:
+            self._ring()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._gather_s, self._ring)
 
     async def step(self) -> float:
         """Write one batch. A result whose token is stale belongs to somebody else by now: it is counted and dropped."""
         batch = self._next_batch()
         if not batch:
             return _IDLE_S
+        cut = len(batch) < len(self._waiting)
         offered = frozenset(end.run_id for end in batch)
+        clock = asyncio.get_running_loop().time
+        began_s = clock()
+        self._writing = len(batch)
         try:
             await self._before(offered)
             accepted = await self._write(batch)
@@ -74,6 +88,9 @@ class Reports(Generic[E]):
             # The batch may have been written all the same; then its second offer finds nothing to match, rightly.
             self._in_doubt |= offered
             raise
+        finally:
+            self._writing = 0
+        self._gather_s = min(max((clock() - began_s) * _GATHER, limits.OUTCOME_GROUP_S), _GATHER_S_MAX)
         for _ in batch:
             self._waiting.popleft()
         refused = offered - accepted - self._in_doubt
@@ -82,7 +99,7 @@ class Reports(Generic[E]):
             log.warning("results refused", count=len(refused), total=self.fenced_total)
         self._in_doubt -= offered
         self._written(len(batch))
-        return 0.0 if self._waiting else _IDLE_S
+        return 0.0 if cut else _IDLE_S
 
     def _next_batch(self) -> list[E]:
         batch: list[E] = []
@@ -95,5 +112,7 @@ class Reports(Generic[E]):
         return batch
 
     def _ring(self) -> None:
-        self._timer = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self.wakeup.wake()

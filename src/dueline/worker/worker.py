@@ -53,6 +53,8 @@ log = get_log(__name__)
 _IDLE_S = 60.0
 _ABANDON_S = 1.0
 _READY = "ready/"
+_GATHER_S = 0.05
+"""For so long a worker that is full waits for many places to become free before it claims for them: few at a time cost as much as many."""
 
 
 class WorkerStore(RunStore, GateStore, JobStore, MemberStore, Protocol):
@@ -84,7 +86,8 @@ class Worker:
         self._chance = chance
         self._options = options
         self._keys_of = keys_of
-        self._worthwhile = max(1, min(options.slots // 8, limits.CLAIM_BATCH // 8))
+        self._worthwhile = max(1, min(options.slots // 4, limits.CLAIM_BATCH // 2))
+        self._claimed_s = clock.monotonic_s() - _GATHER_S
         self._flights = Flights(
             ended=self._ended,
             told=self._told,
@@ -174,7 +177,9 @@ class Worker:
                     again = True
                 else:
                     self._full.add(lane)
-        return 0.0 if again else limits.POLL_S
+        if again:
+            return 0.0
+        return _GATHER_S if self._full else limits.POLL_S
 
     async def hold_step(self) -> float:
         """Start what has become due, after asking whether it is still ours: the job may have been changed meanwhile."""
@@ -241,10 +246,13 @@ class Worker:
         return room if places is None else min(room, places - self._holding.tasks)
 
     def _pays(self, room: int, lane: str) -> bool:
-        """Whether there is room for so many that asking the store for them pays; tasks are few, and long."""
-        return room >= (1 if is_task(lane) else self._worthwhile)
+        """Whether there is room for so many that asking the store for them pays, or nobody asked for a while; tasks are few, and long."""
+        if is_task(lane) or self._clock.monotonic_s() - self._claimed_s >= _GATHER_S:
+            return room > 0
+        return room >= self._worthwhile
 
     async def _claim(self, queue: str, lane: str, limit: int) -> int:
+        self._claimed_s = self._clock.monotonic_s()
         try:
             claimed = await self._store.claim(
                 self._membership.boot_id, queue, lane, ahead_ms=limits.AHEAD_MS, limit=limit
