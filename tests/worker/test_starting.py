@@ -9,15 +9,16 @@ import pytest
 from dueline.domain import limits
 from dueline.domain.circuits import CircuitPolicy
 from dueline.domain.gates import Limit
-from dueline.domain.ids import RunId
+from dueline.domain.ids import BootId, RunId
 from dueline.domain.job import Execution, HttpTarget
+from dueline.domain.lanes import PLAIN
 from dueline.domain.run import OutcomeKind
 from dueline.domain.states import HeldReason, RunKind, RunState
 from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.runtime.clock import ManualClock, StoreTime
 from dueline.store.fleet import Node
-from dueline.store.shapes import Claim, Finish, Postponed, Retry, Saved
+from dueline.store.shapes import Claim, Claimed, Finish, Postponed, Retry, Saved
 from dueline.testing.calls import Answer, Call, RecordingExecutor
 from dueline.testing.world import VirtualChance
 from dueline.worker.options import WorkerOptions
@@ -31,6 +32,17 @@ class FakeStore:
         self.finished: list[Finish] = []
         self.retried: list[Retry] = []
         self.postponed: list[Postponed] = []
+        self.ready: list[Claim] = []
+        self.asked: list[int] = []
+
+    async def queues(self) -> list[tuple[str, str]]:
+        return [("default", PLAIN)] if self.ready else []
+
+    async def claim(self, _worker: BootId, _queue: str, _lane: str, *, ahead_ms: int, limit: int) -> Claimed:
+        del ahead_ms
+        self.asked.append(limit)
+        given, self.ready = self.ready[:limit], self.ready[limit:]
+        return Claimed(given, [])
 
     async def finish(self, finishes: Sequence[Finish]) -> set[RunId]:
         self.finished += finishes
@@ -188,3 +200,32 @@ async def test_without_a_trusted_lease_nothing_is_started_or_put_off(desk: Desk)
     cast(FakeMembership, desk.worker._membership).trusted = False
     await desk.start(desk.claims("http://t/", 3))
     assert (desk.calls, desk.store.postponed, desk.worker.under_way) == ([], [], 0)
+
+
+async def test_a_worker_that_is_full_asks_for_few_only_after_a_moment(desk: Desk) -> None:
+    desk.answers |= {host: Answer(takes="1h") for host in ("a", "b", "c")} | {"quick": Answer(takes="10ms")}
+    for host, count in {"a": 45, "quick": 10, "b": 45, "c": 10}.items():
+        desk.store.ready += desk.claims(f"http://{host}/", count)
+    assert await desk.worker.claim_step() == 0.05
+    assert desk.store.asked == [100]
+    await desk.settle(0.01)
+    # Ten are free, of a hundred.
+    assert await desk.worker.claim_step() == 0.05
+    assert desk.store.asked == [100]
+    desk.clock.advance(0.05)
+    await desk.worker.claim_step()
+    assert desk.store.asked == [100, 10]
+    assert (desk.worker.under_way, desk.store.ready) == (100, [])
+
+
+async def test_a_worker_that_is_full_asks_at_once_when_many_have_ended(desk: Desk) -> None:
+    desk.answers |= {"slow": Answer(takes="1h"), "quick": Answer(takes="10ms")}
+    desk.store.ready = [
+        *desk.claims("http://slow/", 50),
+        *desk.claims("http://quick/", 50),
+        *desk.claims("http://quick/", 5),
+    ]
+    await desk.worker.claim_step()
+    await desk.settle(0.01)
+    await desk.worker.claim_step()
+    assert desk.store.asked == [100, 50]
