@@ -115,3 +115,13 @@ def test_a_peak_above_what_is_usual_is_a_crowd() -> None:
     usual = [(away_ms, 10_000) for away_ms in range(2_000, 15_000, 1_000)]
     assert seeing(*usual, (15_000, 20_000)).next(NOW_MS) is not None
     assert seeing(*usual, (15_000, 19_999)).next(NOW_MS) is None
+
+
+def test_the_first_of_many_full_seconds_is_no_crowd_once_the_others_are_in_sight() -> None:
+    crowds = seeing((14_000, 10_000))
+    assert crowds.next(NOW_MS) is not None
+    for second in range(1, 15):
+        span = crowds.uncounted(NOW_MS + second * 1_000)
+        assert span is not None
+        crowds.counted(*span, {span[0]: 10_000})
+    assert crowds.next(NOW_MS + 12_000) is None

@@ -19,6 +19,7 @@ class Crowd(msgspec.Struct):
     """One of those seconds, named by its first millisecond."""
 
     at_ms: int
+    count: int
     left: int
     """Plans of it that are not written yet, about."""
     left_out: int = 0
@@ -49,11 +50,12 @@ class Crowds:
 
     def counted(self, since_ms: int, until_ms: int, many: Mapping[int, int]) -> None:
         """Take in the seconds in which many are due. Where that is so of most of them, there is no quiet one to write ahead in, and that
-        would cost a second write: a crowd is twice as many as the other seconds have."""
+        would cost a second write: a crowd is twice as many as the other seconds have. The first of many looked like one, and is none."""
         self._counted_ms = until_ms
         self._counts.extend(many.get(at_ms, 0) for at_ms in range(since_ms, until_ms, SECOND_MS))
         usual = median(self._counts)
-        self._crowds += [Crowd(at_ms, count) for at_ms, count in sorted(many.items()) if count >= 2 * usual]
+        crowds = [*self._crowds, *(Crowd(at_ms, count, count) for at_ms, count in sorted(many.items()))]
+        self._crowds = [crowd for crowd in crowds if crowd.count >= 2 * usual]
 
     def next(self, now_ms: int) -> tuple[Crowd, int] | None:
         """Whose turn it is, and when: early enough for all of them to be written before they are due soon, and no earlier."""
