@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import cast
 
+from dueline.domain import limits
 from dueline.domain.ids import JobId
 from dueline.domain.job import Definition, Execution, HttpTarget, JobVersion
 from dueline.engine.definitions import Definitions, Key
@@ -16,16 +17,19 @@ class FakeStore:
 
     def __init__(self) -> None:
         self.asked: list[set[Key]] = []
+        self.body = "short"
 
     async def job_versions(self, keys: Collection[Key]) -> list[JobVersion]:
         self.asked.append(set(keys))
         return [
-            JobVersion(job_id, version, "default", a_definition(version)) for job_id, version in keys if version <= 3
+            JobVersion(job_id, version, "default", a_definition(version, self.body))
+            for job_id, version in keys
+            if version <= 3
         ]
 
 
-def a_definition(version: int) -> Definition:
-    return Definition(name=f"version {version}", execution=Execution(target=HttpTarget(url="http://t/")))
+def a_definition(version: int, body: str) -> Definition:
+    return Definition(name=f"version {version}", execution=Execution(target=HttpTarget(url="http://t/", body=body)))
 
 
 def definitions(*, kept: int = 100) -> tuple[FakeStore, Definitions]:
@@ -63,18 +67,46 @@ async def test_a_version_that_does_not_exist_is_left_out_and_asked_for_again() -
     assert store.asked == [{(A, 9)}, {(A, 9), (A, 1)}]
 
 
-async def test_the_least_recently_used_goes_first() -> None:
+async def test_as_many_are_kept_as_there_is_room_for() -> None:
     store, memory = definitions(kept=2)
-    await memory.load([(A, 1)])
-    await memory.load([(B, 1)])
-    await memory.load([(A, 1)])
+    for _ in range(3):
+        await memory.load([(A, 1), (B, 1)])
+    assert store.asked == [{(A, 1), (B, 1)}]
+    await memory.load([(C, 1)])
     await memory.load([(C, 1)])
     store.asked.clear()
+    await memory.load([(A, 1), (B, 1), (C, 1)])
+    assert len(store.asked[0]) == 1, "one made room"
+
+
+async def test_what_comes_round_in_turn_is_mostly_there_though_not_all_of_it_fits() -> None:
+    store, memory = definitions(kept=80)
+    keys = [(JobId(bytes([number] * 16)), 1) for number in range(100)]
+    for _ in range(10):
+        for key in keys:
+            await memory.load([key])
+    assert len(store.asked) < 500, "of a thousand loads"
+
+
+async def test_large_ones_count_for_many() -> None:
+    store, memory = definitions(kept=10)
+    store.body = "x" * 4 * limits.DEFINITION_BYTES
     await memory.load([(A, 1)])
-    await memory.load([(C, 1)])
-    assert store.asked == []
     await memory.load([(B, 1)])
-    assert store.asked == [{(B, 1)}]
+    await memory.load([(A, 1), (B, 1)])
+    assert store.asked == [{(A, 1)}, {(B, 1)}]
+    await memory.load([(C, 1)])
+    store.asked.clear()
+    await memory.load([(A, 1), (B, 1), (C, 1)])
+    assert store.asked != []
+
+
+async def test_who_keeps_what_it_makes_of_them_need_not_have_them_kept() -> None:
+    store, memory = definitions()
+    await memory.load([(A, 1)], keep=False)
+    await memory.load([(A, 1)])
+    await memory.load([(A, 1)], keep=False)
+    assert store.asked == [{(A, 1)}, {(A, 1)}]
 
 
 async def test_a_load_larger_than_the_memory_is_answered_in_full() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dueline.domain import cron, localtime
 from dueline.domain.calendars import Calendar
-from dueline.domain.firetimes import compile_schedule
+from dueline.domain.firetimes import compile_shared
 from dueline.domain.job import DEFAULT_TENANT, Job
 from dueline.domain.ledger import Verdict
 from dueline.domain.schedule import Cron, Every
@@ -27,7 +27,7 @@ Adopt = Callable[[int], None]
 
 def forget() -> None:
     """What was worked out by other rules. A real process learns of new ones when it starts."""
-    for cache in (localtime.stretches, cron.next_second_after, compile_schedule):
+    for cache in (localtime.stretches, cron.next_second_after, compile_shared):
         cache.cache_clear()
 
 

@@ -63,6 +63,13 @@ class _AtTimes:
 
 
 class _EveryTimes:
+    """Without bounds and changes it is all there is to know of such a schedule. No two jobs need have the same, so it is made anew
+    whenever it is asked for."""
+
+    __slots__ = ("_anchor_ms", "_period_ms")
+    single = follows = marked = False
+    end_ms = None
+
     def __init__(self, schedule: Every) -> None:
         self._period_ms = schedule.period_ms
         self._anchor_ms = schedule.anchor_ms
@@ -72,6 +79,11 @@ class _EveryTimes:
         if elapsed_ms < 0:
             return self._anchor_ms
         return self._anchor_ms + (elapsed_ms // self._period_ms + 1) * self._period_ms
+
+    next_fire_after = next_after
+
+    def skip_reason(self, _at_ms: int) -> SkipReason | None:
+        return None
 
 
 class _AfterTimes:
@@ -125,9 +137,20 @@ class _Marked:
         self.skip_reason = times.skip_reason
 
 
-@lru_cache(maxsize=65_536)
 def compile_schedule(schedule: Schedule, calendars: tuple[Calendar, ...] = ()) -> FireTimes:
     """The instants of a schedule that was checked when it was stored, and of the calendars that it names."""
+    if (
+        isinstance(schedule, Every)
+        and schedule.start_ms is schedule.end_ms is None
+        and not (calendars or schedule.changed)
+    ):
+        return _EveryTimes(schedule)
+    return compile_shared(schedule, calendars)
+
+
+@lru_cache(maxsize=65_536)
+def compile_shared(schedule: Schedule, calendars: tuple[Calendar, ...]) -> FireTimes:
+    """The same, kept: jobs share expressions, and some take long to compile."""
     times = _times_of(schedule)
     if schedule.start_ms is not None or schedule.end_ms is not None:
         times = BoundedTimes(times, start_ms=schedule.start_ms, end_ms=schedule.end_ms)

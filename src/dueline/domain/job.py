@@ -121,7 +121,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
         return None if self.expires_after_ms is None else due_ms + self.expires_after_ms
 
 
-class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What somebody asked for. Every change makes a new version; a run keeps the version it was created with."""
 
     name: str
@@ -159,7 +159,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return self.position.next_ms
 
 
-class JobVersion(msgspec.Struct, frozen=True):
+class JobVersion(msgspec.Struct, frozen=True, gc=False):
     """One version of a job, as runs pin it."""
 
     job_id: JobId

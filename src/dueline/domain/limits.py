@@ -279,8 +279,11 @@ TIME_CHECK_S = 5.0
 ROSTER_S = 1.0
 """How often processes look at each other's beats. With the lease it bounds a failover."""
 SWEEP_S = 2.0
-DEFINITIONS_KEPT = 20_000
-"""Job versions a process keeps in memory, least recently used first out, at about 2 KB each. Jobs that fire every second should fit."""
+DEFINITIONS_KEPT = 100_000
+"""Job versions that a process keeps in memory, at about 1.5 KB each. To read one again takes as long as the rest of its firing, and as long
+again where it is carried out: all that fire within ten seconds should fit."""
+DEFINITION_BYTES = 1_000
+"""The payload of a version that counts for one. A larger one counts for as many, so that what is kept stays within some 200 MB."""
 STALE_BATCH = 200
 """Plans looked at again in one pass, each in a transaction of its own: a new calendar must not hold up the firing."""
 HISTORY_DAYS_AHEAD = 3

@@ -28,7 +28,7 @@ class ChangedOccurrence(msgspec.Struct, frozen=True, array_like=True):
     moved_to_ms: int | None = None
 
 
-class Shaped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache_hash=True):
+class Shaped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, cache_hash=True, gc=False):
     """What every kind of schedule may have. Both bounds are inclusive; `timezone` is whose days the calendars name."""
 
     timezone: str = "UTC"

@@ -9,7 +9,7 @@ from dueline.domain.gates import Gate
 from dueline.domain.job import Execution, TaskTarget
 from dueline.domain.limiting import own_gates
 from dueline.domain.schedule import After
-from dueline.engine.definitions import Definitions, Key
+from dueline.engine.definitions import Definitions, Kept, size_of
 from dueline.engine.execution.calls import PreparedCall, prepare_call
 from dueline.store.shapes import Claim
 
@@ -35,21 +35,18 @@ Prepared = PreparedCall | PreparedTask
 class Preparer:
     def __init__(self, definitions: Definitions, *, kept: int = limits.DEFINITIONS_KEPT) -> None:
         self._definitions = definitions
-        self._kept = kept
-        self._prepared: dict[Key, Prepared] = {}
+        self._kept: Kept[Prepared] = Kept(kept)
 
     async def prepare(self, claims: list[Claim]) -> list[Prepared]:
         """What each of some claims is to carry out."""
-        known = self._prepared
+        get = self._kept.get
         keys = {
             (claim.job_id, claim.version) for claim in claims if claim.job_id is not None and claim.version is not None
         }
-        missing = keys - known.keys()
+        known = {key: get(key) for key in keys}
+        missing = [key for key, prepared in known.items() if prepared is None]
         if missing:
-            if len(known) > self._kept:
-                known.clear()
-                missing = keys
-            for key, version in (await self._definitions.load(missing)).items():
+            for key, version in (await self._definitions.load(missing, keep=False)).items():
                 definition = version.definition
                 gates = own_gates(
                     definition.execution,
@@ -59,8 +56,9 @@ class Preparer:
                     version=version.version,
                 )
                 awaited = isinstance(definition.schedule, After)
-                known[key] = _prepare(definition.execution, gates, awaited=awaited, job_name=definition.name)
-        prepared = []
+                known[key] = one = _prepare(definition.execution, gates, awaited=awaited, job_name=definition.name)
+                self._kept.put(key, one, size=size_of(version))
+        prepared: list[Prepared] = []
         for claim in claims:
             if claim.spec is not None:
                 # It has no job, or what its job says was corrected for this one run.
@@ -68,7 +66,9 @@ class Preparer:
             else:
                 assert claim.job_id is not None
                 assert claim.version is not None
-                prepared.append(known[claim.job_id, claim.version])
+                found = known[claim.job_id, claim.version]
+                assert found is not None, "versions of live runs are there"
+                prepared.append(found)
         return prepared
 
 
