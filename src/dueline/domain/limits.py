@@ -263,6 +263,11 @@ TURN_S = 0.005
 """How long one piece of work keeps the event loop to itself: a call of thousands must not make the heartbeat of its process late."""
 POLL_S = 0.5
 """The truth behind lost wake-ups: nothing due waits longer than this to be noticed."""
+START_GROUP_S = 0.01
+"""Where runs become due in every millisecond, they wait this long for company before their worker asks whether they are still its own: a
+question costs as much as fifty runs in it."""
+START_GROUP_MIN = 32
+"""So many due at once mean that more follow. Fewer are started to the millisecond."""
 OUTCOME_GROUP_S = 0.003
 """Outcomes wait this long for company before they are written together."""
 JOB_TYPES_TOLD_S = 3_600.0

@@ -197,7 +197,10 @@ class Worker:
                 self._starting = set()
                 self._holding.started()
         next_ms = self._holding.next_due_ms()
-        return _IDLE_S if next_ms is None else max((next_ms - self._membership.time.now_ms()) / 1000, 0.0)
+        if next_ms is None:
+            return _IDLE_S
+        least_s = limits.START_GROUP_S if limits.START_GROUP_MIN <= len(claims) < limits.CLAIM_BATCH else 0.0
+        return max((next_ms - self._membership.time.now_ms()) / 1000, least_s)
 
     async def cancel_step(self) -> float:
         """End calls whose runs somebody asked to end."""
