@@ -14,7 +14,7 @@ from dueline.domain.planning import Misfire, MisfirePolicy
 from dueline.domain.schedule import At, Every, Schedule
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import RunKind
-from dueline.engine.scheduler import make_firing
+from dueline.engine.scheduler import make_firing, pause_s
 from dueline.store.shapes import DuePlan, Firing
 
 NOW_MS = 1_767_225_600_000
@@ -105,3 +105,23 @@ def test_runs_of_a_plan_that_was_changed_begin_with_higher_tokens() -> None:
     ]
     assert tokens == sorted(set(tokens))
     assert min(later - earlier for earlier, later in pairwise(tokens)) > limits.ATTEMPTS_MAX
+
+
+@pytest.mark.parametrize(
+    ("first_ms", "count", "expected_s"),
+    [
+        (limits.AHEAD_MS, 1, limits.GATHER_S),
+        (limits.AHEAD_MS // 2, 1, limits.GATHER_S),
+        (limits.AHEAD_MS // 2 - 1, 1, 0.0),
+        (-1, 1, 0.0),
+        (limits.AHEAD_MS, limits.DUE_PAGE // 2, limits.GATHER_S),
+        (limits.AHEAD_MS, limits.DUE_PAGE // 2 + 1, 0.0),
+    ],
+)
+def test_what_comes_due_gathers_unless_there_is_much_or_some_of_it_is_urgent(
+    first_ms: int, count: int, expected_s: float
+) -> None:
+    due = [DuePlan(JOB_ID, 0, 1, 1, NOW_MS + limits.AHEAD_MS)] * (count - 1) + [
+        DuePlan(JOB_ID, 0, 1, 1, NOW_MS + first_ms)
+    ]
+    assert pause_s(due, NOW_MS) == expected_s

@@ -52,9 +52,14 @@ class Promoter:
             return 0.0
         now_ms = self._membership.time.now_ms()
         due_ms = promoted.next_due_ms
-        waits_ms = [] if due_ms is None else [due_ms - limits.AHEAD_MS - now_ms]
-        waits_ms += [] if refill_ms is None else [refill_ms - now_ms]
-        return min(max(min(waits_ms, default=1_000) / 1000, 0.0), _IDLE_S)
+        waits_s = [_IDLE_S]
+        if due_ms is not None:
+            # Those that come near one after the other gather, unless we are behind.
+            least_s = limits.GATHER_S if due_ms > now_ms + limits.AHEAD_MS // 2 else 0.0
+            waits_s.append(max((due_ms - limits.AHEAD_MS - now_ms) / 1000, least_s))
+        if refill_ms is not None:
+            waits_s.append(max((refill_ms - now_ms) / 1000, 0.0))
+        return min(waits_s)
 
     async def _decide(self, lapsed: Sequence[LapsedRun]) -> None:
         now_ms = self._membership.time.now_ms()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import Protocol
 
 import msgspec
@@ -35,10 +36,15 @@ log = get_log(__name__)
 
 _OVERLAP_MS = 60_000
 """How far a scan reaches back behind the last complete one. Below that nothing can be due but by a clock set back."""
-_FULL_SCANS_S = 10.0
-"""How often a scan has no lower bound at all: the truth behind the shortcut."""
+_NARROW_MS = 2_000
+"""How far it reaches back at least. Nothing becomes due behind that but what is changed or created late."""
+_REST = 20
+"""How many times as long as a longer scan took the next one of its kind is put off. Plans that were fired leave dead entries behind, and
+while somebody can still see their old versions every scan walks over them."""
+_FULL_SCANS_MS = 10_000
+"""How often a scan has no lower bound at all, at most: the truth behind the shortcut."""
 
-
+_next_ms = attrgetter("next_ms")
 _MANY = limits.FIRE_BATCH // 2
 """Plans in one page of what is due soon behind which there may be more: these go first. Of fewer there are always some, and a second
 suffices for them."""
@@ -85,9 +91,10 @@ class Scheduler:
         self._crowds = Crowds()
         self._scanned_ms = 0
         self._full_after_ms = 0
+        self._wide_after_ms = 0
 
     async def step(self) -> float:
-        """One page of due plans in batches, at once followed by the next until none is left.
+        """One page of due plans in batches, followed by the next until none is left.
 
         Without a trusted lease it does nothing: another may be firing already.
         """
@@ -99,24 +106,34 @@ class Scheduler:
         if not self._shards.epochs:
             return limits.POLL_S
         epochs = dict(self._shards.epochs)
-        full = now_ms >= self._full_after_ms
         # What was missed before this process came may be somebody else's to decide.
         lowest_ms = self._first_ms if self._options.recovery is RecoveryMode.HOLD else 0
-        since_ms = lowest_ms if full else max(lowest_ms, self._scanned_ms - _OVERLAP_MS)
         until_ms = now_ms + limits.AHEAD_MS
-        due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.DUE_PAGE)
+        due = await self._scan(epochs, now_ms=now_ms, lowest_ms=lowest_ms, until_ms=until_ms)
         delay_s = limits.POLL_S
         for start in range(0, len(due), limits.FIRE_BATCH):
             firings = await self._decide(due[start : start + limits.FIRE_BATCH], now_ms=now_ms, until_ms=until_ms)
             if await self._fire(firings, epochs):
-                delay_s = 0.0
-        if not due:
-            self._scanned_ms = now_ms
-            if full:
-                self._full_after_ms = now_ms + int(_FULL_SCANS_S * 1000)
+                delay_s = pause_s(due, now_ms)
         if len(due) < _MANY:
             delay_s = min(delay_s, await self._write_crowd(epochs, now_ms))
         return delay_s
+
+    async def _scan(self, epochs: dict[int, int], *, now_ms: int, lowest_ms: int, until_ms: int) -> Sequence[DuePlan]:
+        """A page of what is due, from as far back as it is time for."""
+        full, wide = now_ms >= self._full_after_ms, now_ms >= self._wide_after_ms
+        overlap_ms = _OVERLAP_MS if wide else _NARROW_MS
+        since_ms = lowest_ms if full else max(lowest_ms, self._scanned_ms - overlap_ms)
+        due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.DUE_PAGE)
+        if not pause_s(due, now_ms):
+            return due
+        rest_ms = (self._membership.time.now_ms() - now_ms) * _REST
+        self._scanned_ms = now_ms
+        if full:
+            self._full_after_ms = now_ms + max(_FULL_SCANS_MS, rest_ms)
+        elif wide:
+            self._wide_after_ms = now_ms + rest_ms
+        return due
 
     def scan_everything(self) -> None:
         """Shards were taken: what their last owner left behind may be overdue by any time."""
@@ -184,6 +201,15 @@ class Scheduler:
             # Either the job was changed under our hands, or the shard is no longer ours; the keeper will tell.
             self._fenced(len(firings) - len(fired))
         return len(fired)
+
+
+def pause_s(due: Sequence[DuePlan], now_ms: int) -> float:
+    """How long to let more gather after a page. Not at all where it was so large that there is more, or where some of it was due so soon
+    that we are behind. Shards differ in how much they have, and each gives what it has first: of none there is anything sooner."""
+    soon_ms = now_ms + limits.AHEAD_MS // 2
+    if len(due) > limits.DUE_PAGE // 2 or min(map(_next_ms, due), default=soon_ms) < soon_ms:
+        return 0.0
+    return limits.GATHER_S
 
 
 def may_be_early(planned: DuePlan, schedule: Schedule) -> bool:
