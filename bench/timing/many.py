@@ -47,10 +47,11 @@ _QUESTIONS: dict[str, dict[str, str]] = {
     "target_type=http": {"target_type": "http"},
     "target_type=task, few": {"target_type": "task"},
     "name_prefix, few": {"name_prefix": "rare-"},
-    "name_prefix, very many": {"name_prefix": "other-7"},
-    "name_prefix, one": {"name_prefix": "other-77777"},
+    "name_prefix, very many": {"name_prefix": "other-0-7"},
+    "name_prefix, one": {"name_prefix": "other-0-77777"},
     "name_prefix, none": {"name_prefix": "none-"},
     "name_prefix and tag, few": {"name_prefix": "rare-", "tag": "rare"},
+    "queue=default and state=paused, none": {"queue": "default", "state": "paused"},
 }
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
-from dueline.domain.job import HttpTarget, Job, JobVersion
+from dueline.domain.job import HttpTarget, Job, JobVersion, TaskTarget
 from dueline.domain.overlap import Overlap
 from dueline.domain.schedule import Cron
 from dueline.domain.states import JobState
+from dueline.store.postgres import jobs as on_postgres
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter, VersionInForce
 from tests.support.stores import START_MS, TENANT, StoreClock, a_definition, a_job, at, changing, create
@@ -169,6 +170,60 @@ async def test_a_page_is_full_however_many_rows_the_filter_leaves_out(store: Sto
     rare = [job for job in reversed(jobs) if job.definition.queue == "rare"]
     assert await page(store, queue="rare", limit=3) == rare[:3]
     assert await page(store, queue="rare", limit=3, before=rare[2].id) == rare[3:6]
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        {"queue": "rare"},
+        {"tag": "rare"},
+        {"state": JobState.PAUSED},
+        {"target_type": "task"},
+        {"name_prefix": "rare"},
+        {"name_prefix": "rare", "tag": "rare", "state": JobState.PAUSED},
+        {"queue": "default", "tag": "rare"},
+        {"name_prefix": "common", "queue": "default"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("few", "near"), [(10_000, 2_000), (3, 2_000), (3, 1)])
+async def test_pages_of_what_filters_keep_hold_each_once_newest_first(
+    store: Store, match: dict[str, Any], few: int, near: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_postgres, "_FEW", few)
+    monkeypatch.setattr(on_postgres, "_PAGE_NEAR", on_postgres._PAGE_NEAR.replace("LIMIT 2000", f"LIMIT {near}"))
+    ids = []
+    for number in range(30):
+        rare = number % 4 == 0
+        target = TaskTarget(task="t") if rare else None
+        new = a_job(
+            f"{'rare' if rare else 'common'}-{number * 7 % 30}",
+            target=target,
+            tags=("rare", "x") if rare else (),
+            queue="default" if match.get("queue") == "default" or not rare else "rare",
+        )
+        job = await create(store, new)
+        if rare:
+            await store.change_job(TENANT, job.id, changing(state=JobState.PAUSED))
+        if rare is (match.get("name_prefix") != "common"):
+            ids.append(job.id)
+    await create(store, a_job("rare", tenant="other", queue="rare", tags=("rare",)))
+    found: list[JobId] = []
+    while rows := await page(store, before=found[-1] if found else None, limit=3, **match):
+        found += [job.id for job in rows]
+        assert len(found) <= len(ids)
+    assert found == ids[::-1]
+
+
+async def test_a_tag_finds_who_has_it_now(store: Store) -> None:
+    job, other = await create(store, a_job("one", tags=("red", "blue"))), await create(store, a_job("two"))
+    await store.change_job(TENANT, job.id, changing(definition=a_definition("one", tags=("blue", "green"))))
+    await store.change_job(TENANT, other.id, changing(definition=a_definition("two", tags=("green",))))
+    assert [await names(store, tag=tag) for tag in ("red", "blue", "green")] == [set(), {"one"}, {"one", "two"}]
+    await store.change_job(TENANT, job.id, changing(state=JobState.PAUSED))
+    assert await names(store, tag="green") == {"one", "two"}
+    await store.change_job(TENANT, job.id, changing(deleted=True))
+    assert [await names(store, tag=tag) for tag in ("red", "blue", "green")] == [set(), set(), {"two"}]
 
 
 async def test_every_version_is_found_those_of_deleted_jobs_too(store: Store) -> None:

@@ -36,22 +36,73 @@ LEFT JOIN dueline.plans AS p ON p.job_id = j.id
 WHERE j.tenant = $1 AND j.id = $2 AND j.deleted_ms IS NULL;
 
 -- name: page
--- Living jobs below an id, newest first. A generic plan cannot know that most filters are absent; written with OR it would expect next
--- to nothing to match, and read and sort all jobs of the tenant.
+-- Living jobs below an id, newest first. `jobs.py` has their ids read by the index of a filter where there is one. The ids come first and alone,
+-- because that index has them without a look at the jobs, and no other does. All filters are asked of each. A generic plan cannot know that most
+-- of them are absent; written with OR it would expect next to nothing to match, and read and sort all jobs of the tenant.
 SELECT
     j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
     j.updated_ms, j.since_ms
-FROM dueline.jobs AS j
+FROM (
+    SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL ORDER BY id DESC OFFSET 0
+) AS f
+CROSS JOIN LATERAL (
+    SELECT * FROM dueline.jobs AS o
+    WHERE
+        o.id = f.id
+        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
+        AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
+        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
+        AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
+        AND CASE WHEN $7::text IS NULL THEN true ELSE starts_with(o.name, $7) END
+    OFFSET 0
+) AS j
 LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
-WHERE
-    j.tenant = $1 AND j.id < $2 AND j.deleted_ms IS NULL
-    AND CASE WHEN $3::text IS NULL THEN true ELSE j.state = $3 END
-    AND CASE WHEN $4::text IS NULL THEN true ELSE j.queue = $4 END
-    AND CASE WHEN $5::text IS NULL THEN true ELSE j.tags @> ARRAY[$5] END
-    AND CASE WHEN $6::text IS NULL THEN true ELSE j.target_type = $6 END
-    AND CASE WHEN $7::text IS NULL THEN true ELSE starts_with(j.name, $7) END
-ORDER BY j.id DESC
+ORDER BY f.id DESC
 LIMIT $8;
+
+-- name: counts
+-- How many jobs below an id each filter lets through, as far as they are counted; null where it is absent. Names are given from one on and
+-- before another.
+SELECT
+    CASE WHEN $5::text IS NOT NULL THEN (
+        SELECT count(*)
+        FROM (SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = $5 AND id < $2 ORDER BY id DESC LIMIT $9) AS n
+    ) END AS tag,
+    CASE WHEN $4::text IS NOT NULL THEN (
+        SELECT count(*)
+        FROM (
+            SELECT id FROM dueline.jobs
+            WHERE tenant = $1 AND queue = $4 AND id < $2 AND deleted_ms IS NULL
+            ORDER BY id DESC
+            LIMIT $9
+        ) AS n
+    ) END AS queue,
+    CASE WHEN $6::text IS NOT NULL THEN (
+        SELECT count(*)
+        FROM (
+            SELECT id FROM dueline.jobs
+            WHERE tenant = $1 AND target_type = $6 AND id < $2 AND deleted_ms IS NULL
+            ORDER BY id DESC
+            LIMIT $9
+        ) AS n
+    ) END AS target_type,
+    CASE WHEN $3::text IS NOT NULL THEN (
+        SELECT count(*)
+        FROM (
+            SELECT id FROM dueline.jobs
+            WHERE tenant = $1 AND state = $3 AND id < $2 AND deleted_ms IS NULL
+            ORDER BY id DESC
+            LIMIT $9
+        ) AS n
+    ) END AS state,
+    CASE WHEN $7::text IS NOT NULL THEN (
+        SELECT count(*)
+        FROM (
+            SELECT FROM dueline.jobs
+            WHERE tenant = $1 AND name COLLATE "C" >= $7 AND name COLLATE "C" < $8 AND deleted_ms IS NULL
+            LIMIT $9
+        ) AS n
+    ) END AS name_prefix;
 
 -- name: versions
 -- Versions of jobs, current or replaced, deleted jobs included.
