@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 
+import asyncpg
+
 from dueline.domain import limits
 from dueline.domain.ids import JobId
 from dueline.store.postgres.part import Part, position_columns, queries, run_columns, told_columns
 from dueline.store.shapes import DuePlan, Firing
 
 _SQL = queries("plans")
+_FIRE_NEW = _SQL["fire"].replace("    ON CONFLICT (id) DO NOTHING\n", "", 1)
+"""For occurrences of which none has a live run yet, as is the rule: not to ask spares a tenth. One that has makes the statement fail."""
 _job_id = attrgetter("job_id")
 _SHARDS_ADOPTED = 8
 """Shards that get new rules of the time zones in one transaction: while all their zoned plans are written, nothing of them is fired."""
@@ -32,8 +36,7 @@ class PlanPart(Part):
         runs = [run for firing in firings for run in firing.runs]
         told = [(firing.job_id, firing.version, unfired) for firing in firings for unfired in firing.unfired]
         ranks = await self._ranks.of_new(runs)
-        rows = await self._database.fetch(
-            _SQL["fire"],
+        args = (
             list(shards),
             [epochs[shard] for shard in shards],
             [firing.job_id for firing in firings],
@@ -45,6 +48,10 @@ class PlanPart(Part):
             *run_columns(runs, ranks),
             *told_columns(told),
         )
+        try:
+            rows = await self._database.fetch(_FIRE_NEW, *args)
+        except asyncpg.UniqueViolationError:
+            rows = await self._database.fetch(_SQL["fire"], *args)
         topics = {f"ready/{run.queue}" for run, rank in zip(runs, ranks, strict=True) if rank is not None}
         if rows and rows[0]["waiting"]:
             topics.add("waiting")
