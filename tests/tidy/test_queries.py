@@ -43,6 +43,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
             # SQLite has one process.
             "history.sweeping",
             # SQLite looks for each at next to no cost.
+            "plans.fire_new",
             "runs.enqueue_new",
             "runs.finish_new",
             # SQLite has no million jobs: their order is good enough for every filter.

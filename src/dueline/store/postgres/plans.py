@@ -13,8 +13,6 @@ from dueline.store.postgres.part import Part, position_columns, queries, run_col
 from dueline.store.shapes import DuePlan, Firing
 
 _SQL = queries("plans")
-_FIRE_NEW = _SQL["fire"].replace("    ON CONFLICT (id) DO NOTHING\n", "", 1)
-"""For occurrences of which none has a live run yet, as is the rule: not to ask spares a tenth. One that has makes the statement fail."""
 _job_id = attrgetter("job_id")
 _SHARDS_ADOPTED = 8
 """Shards that get new rules of the time zones in one transaction: while all their zoned plans are written, nothing of them is fired."""
@@ -49,7 +47,7 @@ class PlanPart(Part):
             *told_columns(told),
         )
         try:
-            rows = await self._database.fetch(_FIRE_NEW, *args)
+            rows = await self._database.fetch(_SQL["fire_new"], *args)
         except asyncpg.UniqueViolationError:
             rows = await self._database.fetch(_SQL["fire"], *args)
         topics = {f"ready/{run.queue}" for run, rank in zip(runs, ranks, strict=True) if rank is not None}

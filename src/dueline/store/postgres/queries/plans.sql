@@ -106,7 +106,9 @@ WITH owned AS MATERIALIZED (
             NOT EXISTS (SELECT FROM dueline.history AS h WHERE h.id BETWEEN $12 AND $13)
             OR (SELECT true FROM dueline.history AS h WHERE h.id = r.id) IS NOT TRUE
         )
+    -- unless new:
     ON CONFLICT (id) DO NOTHING
+    -- :unless new
     RETURNING state
 ), told AS (
     INSERT INTO dueline.ledger (job_id, from_ms, to_ms, version, verdict, reason)

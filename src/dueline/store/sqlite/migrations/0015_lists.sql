@@ -1,0 +1,1 @@
+-- SQLite has no million jobs: their order is good enough for every filter.
