@@ -18,7 +18,7 @@ from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.runtime.clock import ManualClock, StoreTime
 from dueline.store.fleet import Node
-from dueline.store.shapes import Claim, Claimed, Finish, Postponed, Retry, Saved
+from dueline.store.shapes import Claim, Claimed, Confirmed, Finish, Postponed, Retry, Saved
 from dueline.testing.calls import Answer, Call, RecordingExecutor
 from dueline.testing.world import VirtualChance
 from dueline.worker.options import WorkerOptions
@@ -60,6 +60,9 @@ class FakeStore:
 
     async def limits(self) -> list[Limit]:
         return []
+
+    async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
+        return Confirmed({claim.run_id: claim.token for claim in claims}, [])
 
     async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
         self.postponed += postponed
@@ -163,7 +166,12 @@ async def test_when_the_target_is_back_one_probe_opens_the_door(desk: Desk) -> N
 async def test_a_hanging_target_cannot_take_all_slots(desk: Desk) -> None:
     desk.answers["hangs"] = Answer(takes="1h")
     await desk.start(desk.claims("http://hangs/", 100))
-    assert (desk.worker.under_way, len(desk.store.postponed)) == (50, 50)
+    # For a moment nobody knows that it hangs.
+    assert (desk.worker.under_way, desk.store.postponed) == (50, [])
+    desk.clock.advance(0.25)
+    await desk.worker.hold_step()
+    # Those who would have their turn within half a second wait for it.
+    assert (desk.worker.under_way, len(desk.store.postponed)) == (50, 46)
     assert {one.reason for one in desk.store.postponed} == {HeldReason.HOST_BUSY}
     assert min(one.due_ms for one in desk.store.postponed) > desk.clock.wall_ms() + limits.AHEAD_MS
     await desk.start(desk.claims("http://other/", 50))

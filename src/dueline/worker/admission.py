@@ -11,6 +11,8 @@ from dueline.store.shapes import Claim, Postponed
 from dueline.worker.circuits import Circuits
 from dueline.worker.shares import Shares
 
+_MOMENT_S = 0.5
+
 
 class Admission:
     """Every claim that is admitted must be told to have ended, once."""
@@ -31,7 +33,7 @@ class Admission:
     def ask_task(self, claim: Claim, task: str, limit: int, *, now_s: float, now_ms: int) -> Postponed | None:
         """The same for a task of which there may be so many at a time."""
         busy_s = self._tasks.enter(task, now_s, most=limit)
-        return None if busy_s is None else _postponed(claim, now_ms, busy_s, HeldReason.CONCURRENCY)
+        return None if busy_s is None else _in_turn(claim, now_ms, busy_s, HeldReason.CONCURRENCY)
 
     def task_ended(self, task: str, *, now_s: float) -> None:
         self._tasks.leave(task, now_s, answered=True)
@@ -40,7 +42,7 @@ class Admission:
         """None: it may start. Runs that are put off for one target come back spread over time."""
         busy_s = self._shares.enter(host, now_s)
         if busy_s is not None:
-            return _postponed(claim, now_ms, busy_s, HeldReason.HOST_BUSY)
+            return _in_turn(claim, now_ms, busy_s, HeldReason.HOST_BUSY)
         open_s = self._circuits.wait_s((claim.tenant, host), now_s)
         if open_s is not None:
             self._shares.leave(host, now_s, answered=False)
@@ -52,6 +54,12 @@ class Admission:
         self._shares.leave(host, now_s, answered=outcome is not None and outcome.status is not None)
         failed = None if outcome is None else is_failure(outcome)
         self._circuits.record((claim.tenant, host), failed, started_s=started_s, now_s=now_s)
+
+
+def _in_turn(claim: Claim, now_ms: int, busy_s: float, reason: HeldReason) -> Postponed:
+    """A run whose turn comes in a moment can wait for it where it is; any other lets others have its slot."""
+    wait_s = busy_s if busy_s <= _MOMENT_S else busy_s + limits.PUT_OFF_MS_MIN / 1000
+    return _postponed(claim, now_ms, wait_s, reason)
 
 
 def _postponed(claim: Claim, now_ms: int, wait_s: float, reason: HeldReason) -> Postponed:

@@ -10,7 +10,10 @@ import msgspec
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
+from dueline.engine.execution.gating import Works
+from dueline.engine.execution.preparing import PreparedTask
 from dueline.runtime.wakeup import Wakeup
+from dueline.store.protocol import RunStore
 from dueline.store.shapes import Saved
 from dueline.tasks.context import Checkpoint, Progress, Report
 
@@ -74,3 +77,10 @@ class Saves:
                 for saved in done:
                     if self._waiting[saved.run_id] is saved:
                         del self._waiting[saved.run_id]
+
+
+async def checkpoints_of(store: RunStore, works: Works) -> dict[RunId, bytes]:
+    """From where attempts go on, for tasks that were tried before."""
+    again = [claim.run_id for claim, work in works if claim.begun_ms is not None and isinstance(work, PreparedTask)]
+    told = await store.progress_of(again) if again else {}
+    return {run_id: kept.checkpoint.encode() for run_id, kept in told.items() if kept.checkpoint is not None}

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
+import msgspec
+
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import RunId
@@ -24,7 +26,7 @@ from dueline.engine.execution.gating import Gatekeeper, Works
 from dueline.engine.execution.gone import GoneTargets
 from dueline.engine.execution.outcomes import End, conclude
 from dueline.engine.execution.overlaps import settle_overlaps
-from dueline.engine.execution.preparing import PreparedTask, Preparer
+from dueline.engine.execution.preparing import Prepared, PreparedTask, Preparer
 from dueline.engine.execution.secrets import KeysOf, unsigned
 from dueline.engine.execution.writing import letters_of, write_ends
 from dueline.engine.membership import Membership
@@ -45,7 +47,7 @@ from dueline.worker.holding import Holding
 from dueline.worker.offers import Offers
 from dueline.worker.options import WorkerOptions
 from dueline.worker.reports import Reports
-from dueline.worker.saves import Saves
+from dueline.worker.saves import Saves, checkpoints_of
 from dueline.worker.settling import settle
 
 log = get_log(__name__)
@@ -177,9 +179,7 @@ class Worker:
                     again = True
                 else:
                     self._full.add(lane)
-        if again:
-            return 0.0
-        return _GATHER_S if self._full else limits.POLL_S
+        return 0.0 if again else _GATHER_S if self._full else limits.POLL_S
 
     async def hold_step(self) -> float:
         """Start what has become due, after asking whether it is still ours: the job may have been changed meanwhile."""
@@ -285,7 +285,7 @@ class Worker:
         works = list(zip(claims, await self._preparer.prepare(claims), strict=True))
         works = self._due(await self._gatekeeper.enter(works, ahead_ms=limits.AHEAD_MS))
         elsewhere = await self._had_elsewhere(works)
-        checkpoints = await self._checkpoints(works)
+        checkpoints = await checkpoints_of(self._store, works)
         now_ms = self._membership.time.now_ms()
         keys = await self._keys_of({claim.tenant for claim, _ in works}, now_ms=now_ms)
         if not self._membership.trusted:
@@ -301,7 +301,9 @@ class Worker:
                 put_off.append(self._elsewhere.put_off(claim, now_ms=now_ms))
                 continue
             postponed = self._flights.admit(claim, work, now_s=now_s, now_ms=now_ms)
-            if postponed is not None:
+            if postponed is not None and postponed.due_ms < now_ms + limits.PUT_OFF_MS_MIN:
+                self._hold(msgspec.structs.replace(claim, due_ms=postponed.due_ms), work)
+            elif postponed is not None:
                 put_off.append(postponed)
             elif isinstance(work, PreparedTask):
                 timeout_ms = time_left_ms(work.execution, claim, now_ms=now_ms)
@@ -321,20 +323,17 @@ class Worker:
         now_ms = self._membership.time.now_ms()
         for claim, work in works:
             if claim.due_ms > now_ms:
-                self._holding.add([claim], tasks=isinstance(work, PreparedTask))
-                self._hold_loop.wakeup.wake()
+                self._hold(claim, work)
         return [(claim, work) for claim, work in works if claim.due_ms <= now_ms]
+
+    def _hold(self, claim: Claim, work: Prepared) -> None:
+        self._holding.add([claim], tasks=isinstance(work, PreparedTask))
+        self._hold_loop.wakeup.wake()
 
     async def _had_elsewhere(self, works: Works) -> frozenset[str]:
         """Tasks that this worker does not have, and another has."""
         strange = {work.task for _, work in works if isinstance(work, PreparedTask) and not self._flights.knows(work)}
         return await self._elsewhere.having(strange) if strange else frozenset()
-
-    async def _checkpoints(self, works: Works) -> dict[RunId, bytes]:
-        """From where attempts go on, for tasks that were tried before."""
-        again = [claim.run_id for claim, work in works if claim.begun_ms is not None and isinstance(work, PreparedTask)]
-        told = await self._store.progress_of(again) if again else {}
-        return {run_id: kept.checkpoint.encode() for run_id, kept in told.items() if kept.checkpoint is not None}
 
     def _told(self, claim: Claim, report: Report) -> None:
         """What a task says while it is under way, on the loop."""
