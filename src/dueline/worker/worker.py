@@ -55,7 +55,7 @@ log = get_log(__name__)
 _IDLE_S = 60.0
 _ABANDON_S = 1.0
 _READY = "ready/"
-_GATHER_S = 0.05
+_FULL_WAIT_S = 0.05
 """For so long a worker that is full waits for many places to become free before it claims for them: few at a time cost as much as many."""
 
 
@@ -89,7 +89,7 @@ class Worker:
         self._options = options
         self._keys_of = keys_of
         self._worthwhile = max(1, min(options.slots // 4, limits.CLAIM_BATCH // 2))
-        self._claimed_s = clock.monotonic_s() - _GATHER_S
+        self._claimed_s = clock.monotonic_s() - _FULL_WAIT_S
         self._flights = Flights(
             ended=self._ended,
             told=self._told,
@@ -179,7 +179,7 @@ class Worker:
                     again = True
                 else:
                     self._full.add(lane)
-        return 0.0 if again else _GATHER_S if self._full else limits.POLL_S
+        return 0.0 if again else _FULL_WAIT_S if self._full else limits.POLL_S
 
     async def hold_step(self) -> float:
         """Start what has become due, after asking whether it is still ours: the job may have been changed meanwhile."""
@@ -250,7 +250,7 @@ class Worker:
 
     def _pays(self, room: int, lane: str) -> bool:
         """Whether there is room for so many that asking the store for them pays, or nobody asked for a while; tasks are few, and long."""
-        if is_task(lane) or self._clock.monotonic_s() - self._claimed_s >= _GATHER_S:
+        if is_task(lane) or self._clock.monotonic_s() - self._claimed_s >= _FULL_WAIT_S:
             return room > 0
         return room >= self._worthwhile
 
