@@ -184,9 +184,11 @@ async def test_a_higher_rate_begins_at_once(store: Store, clock: StoreClock) -> 
     job = await limited_job(store, None, StartRate(rate=Rate(1, HOUR_MS)))
     claims = await claimed_runs(store, *(a_run(job) for _ in range(3)))
     await enter(store, claims, gate_of(job))
-    assert await store.refill(ahead_ms=0, limit=10) == START_MS + HOUR_MS
+    assert (await store.upcoming()).refill_ms == START_MS + HOUR_MS
     job = await relimit(store, job, None, StartRate(rate=Rate(10, 1_000)))
-    assert await store.refill(ahead_ms=0, limit=10) == START_MS + 100
+    assert (await store.upcoming()).refill_ms == START_MS
+    await store.refill(ahead_ms=0, limit=10)
+    assert (await store.upcoming()).refill_ms == START_MS + 100
     await clock.advance(0.1)
     await store.refill(ahead_ms=0, limit=10)
     (again,) = await claim(store, W1)

@@ -102,8 +102,7 @@ async def test_a_rate_lets_a_burst_start_and_then_one_by_one(store: Store, clock
     assert [starts.get(one.run_id) for one in claims] == [START_MS] * 3 + [START_MS + 100, START_MS + 200] + [None] * 3
     held = await the_run(store, claims[5].run_id)
     assert (held.state, held.reason) == (RunState.HELD, HeldReason.RATE)
-    next_ms = await store.refill(ahead_ms=250, limit=10)
-    assert next_ms == START_MS + 50
+    assert (await store.upcoming()).refill_ms == START_MS + 50
     assert await store.next_due_ms() == START_MS + 50
     await clock.set_ms(START_MS + 49)
     await store.refill(ahead_ms=250, limit=10)

@@ -156,7 +156,8 @@ async def test_a_fired_run_that_waits_is_promoted_when_its_time_comes(store: Sto
     job = await create(store)
     run = an_occurrence(job, START_MS, due_ms=START_MS + 30_000)
     await fire(store, job, runs=[run], following_ms=LATER_MS)
-    assert (await promote(store)).next_due_ms == START_MS + 30_000
+    await promote(store)
+    assert (await store.upcoming()).due_ms == START_MS + 30_000
     await clock.advance(30)
     assert (await promote(store)).count == 1
     assert (await the_run(store, run.id)).state is RunState.READY

@@ -59,7 +59,8 @@ async def test_it_is_ready_near_its_new_time_and_the_reason_is_gone(store: Store
     (claimed,) = await run_and_claim(store)
     await store.postpone([put_off(claimed)])
     await clock.set_ms(LATER_MS - 501)
-    assert (await promote(store, ahead_ms=500)).next_due_ms == LATER_MS
+    await promote(store, ahead_ms=500)
+    assert (await store.upcoming()).due_ms == LATER_MS
     await clock.set_ms(LATER_MS - 500)
     assert (await promote(store, ahead_ms=500)).count == 1
     run = await the_run(store, claimed.run_id)

@@ -8,7 +8,7 @@ from dueline.domain.lanes import PLAIN
 from dueline.domain.run import OutcomeKind
 from dueline.domain.states import TERMINAL, RunKind, RunState
 from dueline.store.protocol import Store
-from dueline.store.shapes import Claim, Promoted
+from dueline.store.shapes import Claim, Promoted, Upcoming
 from tests.support.stores import (
     QUEUE,
     START_MS,
@@ -118,16 +118,19 @@ async def test_a_run_due_beyond_the_look_ahead_waits(store: Store) -> None:
 async def test_a_waiting_run_is_promoted_at_exactly_the_look_ahead(store: Store, clock: StoreClock) -> None:
     (run_id,) = await enqueue(store, a_run(due_ms=START_MS + 60_000, queue="slow"))
     await clock.set_ms(START_MS + 59_499)
-    assert await promote(store, ahead_ms=500) == Promoted(0, frozenset(), START_MS + 60_000)
+    assert await promote(store, ahead_ms=500) == Promoted(0, frozenset())
+    assert await store.upcoming() == Upcoming(START_MS + 60_000, None)
     await clock.set_ms(START_MS + 59_500)
-    assert await promote(store, ahead_ms=500) == Promoted(1, frozenset({"slow"}), None)
+    assert await promote(store, ahead_ms=500) == Promoted(1, frozenset({"slow"}))
+    assert await store.upcoming() == Upcoming(None, None)
     assert (await the_run(store, run_id)).state is RunState.READY
 
 
 async def test_the_earliest_are_promoted_first_and_the_next_is_announced(store: Store, clock: StoreClock) -> None:
     early, late = await enqueue(store, a_run(due_ms=START_MS + 5_000), a_run(due_ms=START_MS + 6_000, queue="slow"))
     await clock.advance(10)
-    assert await promote(store, limit=1) == Promoted(1, frozenset({"default"}), START_MS + 6_000)
+    assert await promote(store, limit=1) == Promoted(1, frozenset({"default"}))
+    assert await store.upcoming() == Upcoming(START_MS + 6_000, None)
     assert (await the_run(store, early)).state is RunState.READY
     assert (await the_run(store, late)).state is RunState.SCHEDULED
 
@@ -341,4 +344,5 @@ async def test_empty_batches_change_nothing(store: Store) -> None:
     assert await store.release([]) == set()
     assert await store.finish([]) == set()
     assert await store.retry([]) == set()
-    assert await promote(store) == Promoted(0, frozenset(), None)
+    assert await promote(store) == Promoted(0, frozenset())
+    assert await store.upcoming() == Upcoming(None, None)

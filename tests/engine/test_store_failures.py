@@ -70,7 +70,7 @@ async def check(cluster: Cluster, target: Target) -> None:
     assert len(tokens) == len(set(tokens)), "one hit per run and token"
 
 
-LOOPS = ("due_plans", "job_versions", "fire", "promote", "queues", "claim", "confirm", "finish")
+LOOPS = ("due_plans", "job_versions", "fire", "upcoming", "queues", "claim", "confirm", "finish")
 STRUCK = [
     *((method, nth) for method in LOOPS for nth in (1, 2)),
     ("take_shards", 2),
@@ -80,6 +80,7 @@ STRUCK = [
     ("confirm", 3),
     ("finish", 3),
     ("retry", 1),
+    ("promote", 1),
 ]
 
 

@@ -82,7 +82,6 @@ GATE_GUARDS = [
         rows_max=6 * ASKED,
         buffers_max=40 * ASKED,
     ),
-    guard("next refill", "gates.next_refill", [], by="gates_refill", rows_max=1, buffers_max=10),
     guard(
         "places that nobody has",
         "gates.sweep_places",

@@ -114,7 +114,7 @@ GUARDS = [
         rows_max=3 * PROMOTE,
         buffers_max=10 * PROMOTE,
     ),
-    guard("next waiting run", "runs.next_waiting", [], by="runs_waiting", rows_max=1, buffers_max=100),
+    guard("what comes next", "runs.upcoming", [], by="runs_waiting", rows_max=1, buffers_max=100),
     # One more than there are queues: a queue has two lanes.
     guard("queues", "runs.queues", [], by="runs_ready", rows_max=2 * QUEUES, buffers_max=10 * QUEUES),
     guard(

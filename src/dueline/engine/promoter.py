@@ -42,24 +42,29 @@ class Promoter:
         self._missed_due_ms = missed_due_ms
 
     async def step(self) -> float:
+        """Asked first is when there is something to do: as a rule it is nothing, once a second."""
+        upcoming = await self._store.upcoming()
+        now_ms = self._membership.time.now_ms()
+        waits_s = [_IDLE_S]
+        if upcoming.refill_ms is not None:
+            if upcoming.refill_ms <= now_ms:
+                await self._store.refill(ahead_ms=limits.AHEAD_MS, limit=limits.PROMOTE_BATCH)
+                waits_s.append(0.0)
+            else:
+                waits_s.append((upcoming.refill_ms - now_ms) / 1000)
+        if upcoming.due_ms is not None:
+            near_ms = upcoming.due_ms - limits.AHEAD_MS
+            waits_s.append((near_ms - now_ms) / 1000 if near_ms > now_ms else await self._promote())
+        return min(waits_s)
+
+    async def _promote(self) -> float:
+        """Those that come near one after the other gather, unless there are more of them by now than one page has."""
         lapsed = await self._store.lapsed_runs(limit=limits.PROMOTE_BATCH)
         if lapsed:
             await self._decide(lapsed)
             return 0.0
         promoted = await self._store.promote(ahead_ms=limits.AHEAD_MS, limit=limits.PROMOTE_BATCH)
-        refill_ms = await self._store.refill(ahead_ms=limits.AHEAD_MS, limit=limits.PROMOTE_BATCH)
-        if promoted.count == limits.PROMOTE_BATCH:
-            return 0.0
-        now_ms = self._membership.time.now_ms()
-        due_ms = promoted.next_due_ms
-        waits_s = [_IDLE_S]
-        if due_ms is not None:
-            # Those that come near one after the other gather, unless we are behind.
-            least_s = limits.GATHER_S if due_ms > now_ms + limits.AHEAD_MS // 2 else 0.0
-            waits_s.append(max((due_ms - limits.AHEAD_MS - now_ms) / 1000, least_s))
-        if refill_ms is not None:
-            waits_s.append(max((refill_ms - now_ms) / 1000, 0.0))
-        return min(waits_s)
+        return 0.0 if promoted.count == limits.PROMOTE_BATCH else limits.GATHER_S
 
     async def _decide(self, lapsed: Sequence[LapsedRun]) -> None:
         now_ms = self._membership.time.now_ms()

@@ -52,6 +52,7 @@ from dueline.store.shapes import (
     Saved,
     SigningSecrets,
     Stray,
+    Upcoming,
     VersionInForce,
 )
 from dueline.store.sharing import GateStore, TenantStore
@@ -148,6 +149,9 @@ class RunStore(UniqueStore, Protocol):
         tried or put off before, or whose job was paused, is ranked as `again`; one that was held for another or given back keeps its
         rank.
         """
+
+    async def upcoming(self) -> Upcoming:
+        """When something is to be made ready next."""
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         """Make waiting runs ready whose due time is near."""

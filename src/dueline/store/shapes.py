@@ -361,11 +361,17 @@ class Reclaim(msgspec.Struct, frozen=True):
 
 
 class Promoted(msgspec.Struct, frozen=True):
-    """How many waiting runs became ready, in which queues, and when the next one is due."""
+    """How many waiting runs became ready, and in which queues."""
 
     count: int
     queues: frozenset[str]
-    next_due_ms: int | None
+
+
+class Upcoming(msgspec.Struct, frozen=True):
+    """When the next waiting run is due, and when the next token comes that somebody waits for."""
+
+    due_ms: int | None
+    refill_ms: int | None
 
 
 class Migration(msgspec.Struct, frozen=True):

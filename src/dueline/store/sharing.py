@@ -23,8 +23,8 @@ class GateStore(Protocol):
     async def look_at(self, gate: Gate) -> tuple[Seen, int]:
         """A gate as it stands, and the time."""
 
-    async def refill(self, *, ahead_ms: int, limit: int) -> int | None:
-        """Make ready whoever waits for a token that comes within `ahead_ms`; answers when to look again."""
+    async def refill(self, *, ahead_ms: int, limit: int) -> None:
+        """Make ready whoever waits for a token that comes within `ahead_ms`; `RunStore.upcoming` tells when."""
 
     async def sweep_gates(self, *, limit: int) -> int:
         """Recount places from live runs, let in who waits though there is room, and forget gates that nobody needs. Answers how many were

@@ -62,18 +62,15 @@ class GatePart(Part):
             seen.full_us, seen.taken = rows[0]["full_us"], rows[0]["taken"]
         return seen, rows[0]["now_ms"] if rows else await self._database.fetchval(_JOBS["clock"])
 
-    async def refill(self, *, ahead_ms: int, limit: int) -> int | None:
+    async def refill(self, *, ahead_ms: int, limit: int) -> None:
         topics: set[str] = set()
-        if await self._database.fetchval(_SQL["next_refill"]) is not None:
-            async with self._database.transaction() as connection:
-                rows = await connection.fetch(_SQL["refilled"], limit)
-                if rows:
-                    seen = {row["gate"]: _seen(row) for row in rows}
-                    now_ms = await _count(connection, seen)
-                    topics = await _refill(connection, refills(seen, now_ms=now_ms, ahead_ms=ahead_ms))
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(_SQL["refilled"], limit)
+            if rows:
+                seen = {row["gate"]: _seen(row) for row in rows}
+                now_ms = await _count(connection, seen)
+                topics = await _refill(connection, refills(seen, now_ms=now_ms, ahead_ms=ahead_ms))
         self._notices.announce(*topics)
-        next_ms: int | None = await self._database.fetchval(_SQL["next_refill"])
-        return next_ms
 
     async def sweep_gates(self, *, limit: int) -> int:
         await self._database.fetch(_SQL["sweep_places"])

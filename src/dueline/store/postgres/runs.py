@@ -30,6 +30,7 @@ from dueline.store.shapes import (
     Postponed,
     Promoted,
     Retry,
+    Upcoming,
 )
 
 _SQL = queries("runs")
@@ -68,15 +69,18 @@ class RunPart(Part):
             return False
         return status == f"INSERT 0 {count}"
 
+    async def upcoming(self) -> Upcoming:
+        rows = await self._database.fetch(_SQL["upcoming"])
+        return Upcoming(*rows[0])
+
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         async with self._database.transaction() as connection:
             near = await connection.fetch(_SQL["near"], ahead_ms, limit)
             ranks = await self._ranks.of_ready([promoted(*row[1:]) for row in near])
             rows = await connection.fetch(_SQL["promote"], [row[0] for row in near], ranks) if near else []
-        next_due_ms = await self._database.fetchval(_SQL["next_waiting"])
         queues_woken = frozenset(row[0] for row in rows)
         self._notices.announce(*(f"ready/{queue}" for queue in queues_woken))
-        return Promoted(len(rows), queues_woken, next_due_ms)
+        return Promoted(len(rows), queues_woken)
 
     async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
         clock = asyncio.get_running_loop().time

@@ -25,11 +25,8 @@ class GatePart(Part):
     async def look_at(self, gate: Gate) -> tuple[Seen, int]:
         return await self._database.read(_look_at, gate)
 
-    async def refill(self, *, ahead_ms: int, limit: int) -> int | None:
-        """Asked of a reader first: as a rule there is nothing to refill."""
-        if await self._database.read(_next_refill) is None:
-            return None
-        return await self._database.write(_refill, ahead_ms, limit)
+    async def refill(self, *, ahead_ms: int, limit: int) -> None:
+        await self._database.write(_refill, ahead_ms, limit)
 
     async def sweep_gates(self, *, limit: int) -> int:
         return await self._database.write(_sweep_gates, limit)
@@ -106,17 +103,11 @@ def _look_at(session: Session, gate: Gate) -> tuple[Seen, int]:
     return seen, session.now_ms
 
 
-def _next_refill(session: Session) -> int | None:
-    next_ms: int | None = session.value(_SQL["next_refill"])
-    return next_ms
-
-
-def _refill(session: Session, ahead_ms: int, limit: int) -> int | None:
+def _refill(session: Session, ahead_ms: int, limit: int) -> None:
     due = refills(_seen(session, session.rows(_SQL["refilled"], limit)), now_ms=session.now_ms, ahead_ms=ahead_ms)
     for refill in due:
         _free_next(session, refill.gate, refill.room)
     session.rows(_SQL["refill"], pack([(refill.gate.hex(), refill.next_ms) for refill in due]))
-    return _next_refill(session)
 
 
 def _sweep_gates(session: Session, limit: int) -> int:

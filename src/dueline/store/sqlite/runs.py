@@ -20,6 +20,7 @@ from dueline.store.shapes import (
     Postponed,
     Promoted,
     Retry,
+    Upcoming,
 )
 from dueline.store.sqlite.flows import rank_all, write_runs
 from dueline.store.sqlite.gates import leave_gates
@@ -34,6 +35,9 @@ _KINDS = {kind.value: kind for kind in RunKind}
 class RunPart(Part):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
         return await self._database.write(enqueue, runs)
+
+    async def upcoming(self) -> Upcoming:
+        return await self._database.read(_upcoming)
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         return await self._database.write(_promote, ahead_ms, limit)
@@ -79,13 +83,17 @@ def enqueue(session: Session, runs: Sequence[NewRun]) -> set[RunId]:
     return {row[0] for row in rows}
 
 
+def _upcoming(session: Session) -> Upcoming:
+    return Upcoming(*session.rows(_SQL["upcoming"])[0])
+
+
 def _promote(session: Session, ahead_ms: int, limit: int) -> Promoted:
     near = session.rows(_SQL["near"], ahead_ms, limit)
     ranks = rank_all(session, (promoted(*row[1:]) for row in near))
     rows = session.rows(_SQL["promote"], pack([(row[0].hex(), rank) for row, rank in zip(near, ranks, strict=True)]))
     queues_woken = frozenset(row[0] for row in rows)
     session.wake(*(f"ready/{queue}" for queue in queues_woken))
-    return Promoted(len(rows), queues_woken, session.value(_SQL["next_waiting"]))
+    return Promoted(len(rows), queues_woken)
 
 
 def _claim(session: Session, worker: BootId, queue: str, lane: str, ahead_ms: int, limit: int) -> Claimed:

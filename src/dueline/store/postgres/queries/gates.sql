@@ -89,9 +89,6 @@ SET
 FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS n (gate, refill_ms)
 WHERE g.gate = n.gate AND g.gate = ANY($1::uuid[]);
 
--- name: next_refill
-SELECT refill_ms FROM dueline.gates WHERE refill_ms IS NOT NULL ORDER BY refill_ms LIMIT 1;
-
 -- name: sweep_places
 -- A place is worth what its run is: one whose run is not under way is nobody's. Whoever has one locked sees to it.
 DELETE FROM dueline.gate_places

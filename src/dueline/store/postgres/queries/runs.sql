@@ -57,9 +57,12 @@ FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[]
 WHERE r.id = p.id AND r.id = ANY($1::uuid[])
 RETURNING r.queue;
 
--- name: next_waiting
--- When the next waiting run is due: the first entry of their index. A minimum may have been planned while there were none, and read all.
-SELECT due_ms FROM dueline.runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1;
+-- name: upcoming
+-- When the next waiting run is due, and when the next token comes that somebody waits for: the first entry of an index each. A minimum may
+-- have been planned while there were none, and read all.
+SELECT
+    (SELECT due_ms FROM dueline.runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1) AS due_ms,
+    (SELECT refill_ms FROM dueline.gates WHERE refill_ms IS NOT NULL ORDER BY refill_ms LIMIT 1) AS refill_ms;
 
 -- name: claim
 -- move: claim

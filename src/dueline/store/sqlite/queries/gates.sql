@@ -96,9 +96,6 @@ SET
 FROM (SELECT unhex(value ->> 0) AS gate, value ->> 1 AS refill_ms FROM jsonb_each(?1)) AS n
 WHERE gates.gate = n.gate;
 
--- name: next_refill
-SELECT min(refill_ms) FROM gates WHERE refill_ms IS NOT NULL;
-
 -- name: sweep_places
 -- A place is worth what its run is: one whose run is not under way is nobody's.
 DELETE FROM gate_places WHERE NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.id = gate_places.run_id AND r.state = 'running');

@@ -37,9 +37,11 @@ FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS rank FROM jsonb_each(?
 WHERE runs.id = p.run_id AND runs.state IN ('scheduled', 'retrying')
 RETURNING queue;
 
--- name: next_waiting
--- When the next waiting run is due.
-SELECT due_ms FROM runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1;
+-- name: upcoming
+-- When the next waiting run is due, and when the next token comes that somebody waits for.
+SELECT
+    (SELECT due_ms FROM runs WHERE state IN ('scheduled', 'retrying') ORDER BY due_ms LIMIT 1) AS due_ms,
+    (SELECT min(refill_ms) FROM gates WHERE refill_ms IS NOT NULL) AS refill_ms;
 
 -- name: pick
 -- First step of a claim: ready runs of a lane in rank order, for a worker that is registered, unless the queue is paused. One that was
