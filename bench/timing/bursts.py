@@ -29,6 +29,8 @@ _MANY = 10_000
 _VERY_MANY = 100_000
 _OTHERS = 1_000_000
 _ROUNDS = 2
+_WORKERS = 2
+"""As many processes as the rivals have, and as many as there are in drains."""
 _WRITTEN_PER_S = 4_000
 _KNOWN_S, _KNOWN_QUICK_S = 20.0, 3.0
 """How long before their time the jobs are there, and the processes too: as in any system that runs."""
@@ -95,7 +97,8 @@ async def _tasks(folder: Path, server: PostgresServer, count: int, known_s: floa
     async with an_installation(server, "tasks", like=FAR_JOBS) as installation:
         with running(folder, installation.dsn) as start:
             start("scheduler")
-            start("worker", "--app", APP)
+            for _ in range(_WORKERS):
+                start("worker", "--app", APP)
             at_ms = await _due_at_once(installation, Execution(target=_TASK), count, known_s)
             await wait_until(lambda: starts_count(folder) >= count, timeout_s=at_ms / 1000 - time.time() + _LATE_S)
             return [start_s * 1000 - at_ms for start_s in starts_s(folder)]
@@ -105,7 +108,8 @@ async def _calls(folder: Path, server: PostgresServer, count: int, known_s: floa
     async with an_installation(server, "calls", like=FAR_JOBS) as installation:
         with a_target(folder) as target, running(folder, installation.dsn) as start:
             start("scheduler")
-            start("worker")
+            for _ in range(_WORKERS):
+                start("worker")
             execution = Execution(target=HttpTarget(url=target.url, body=_BODY))
             at_ms = await _due_at_once(installation, execution, count, known_s)
             await wait_until(lambda: target.count() >= count, timeout_s=at_ms / 1000 - time.time() + _LATE_S)

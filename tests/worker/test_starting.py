@@ -34,6 +34,7 @@ class FakeStore:
         self.postponed: list[Postponed] = []
         self.ready: list[Claim] = []
         self.asked: list[int] = []
+        self.released: list[Claim] = []
 
     async def queues(self) -> list[tuple[str, str]]:
         return [("default", PLAIN)] if self.ready else []
@@ -64,6 +65,10 @@ class FakeStore:
     async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
         return Confirmed({claim.run_id: claim.token for claim in claims}, [])
 
+    async def release(self, claims: Sequence[Claim]) -> set[RunId]:
+        self.released += claims
+        return {claim.run_id for claim in claims}
+
     async def postpone(self, postponed: Sequence[Postponed]) -> set[RunId]:
         self.postponed += postponed
         return {one.run_id for one in postponed}
@@ -77,8 +82,8 @@ class FakeMembership:
         self.time.measured(clock.wall_ms(), sent_s=clock.monotonic_s())
 
 
-async def keys_of(tenants: Collection[str], /, *, now_ms: int) -> Mapping[str, tuple[bytes, ...]]:
-    del now_ms
+async def keys_of(tenants: Collection[str], /, *, now_ms: int, spare_s: float = 0.0) -> Mapping[str, tuple[bytes, ...]]:
+    del now_ms, spare_s
     return {tenant: (b"k" * 32,) for tenant in tenants if tenant == "signs"}
 
 
@@ -109,9 +114,9 @@ class Desk:
     def _respond(self, call: Call) -> Answer:
         return self.answers.get(call.url.split("/")[2], Answer())
 
-    def claims(self, url: str, count: int, *, tenant: str = "acme", **target: Any) -> list[Claim]:
+    def claims(self, url: str, count: int, *, tenant: str = "acme", due_in_ms: int = 0, **target: Any) -> list[Claim]:
         spec = msgspec.json.encode(Execution(target=HttpTarget(url=url, **target))).decode()
-        now_ms = self.clock.wall_ms()
+        now_ms = self.clock.wall_ms() + due_in_ms
         made = []
         for _ in range(count):
             self._number += 1
@@ -120,7 +125,7 @@ class Desk:
         return made
 
     async def start(self, claims: list[Claim]) -> None:
-        await self.worker._start(claims)
+        await self.worker._starter.start(claims)
 
     async def settle(self, seconds: float = 0.0) -> None:
         self.clock.advance(seconds)
@@ -237,3 +242,41 @@ async def test_a_worker_that_is_full_asks_at_once_when_many_have_ended(desk: Des
     await desk.settle(0.01)
     await desk.worker.claim_step()
     assert desk.store.asked == [100, 50]
+
+
+async def test_a_worker_holds_more_runs_for_their_time_than_it_has_slots(desk: Desk) -> None:
+    """They start as slots become free."""
+    hosts = [f"h{number}" for number in range(10)]
+    desk.answers |= {host: Answer(takes="400ms") for host in hosts}
+    desk.store.ready = [claim for host in hosts * 60 for claim in desk.claims(f"http://{host}/", 1, due_in_ms=800)]
+    for _ in range(10):
+        await desk.worker.claim_step()
+        desk.clock.advance(0.05)
+    assert len(desk.store.ready) == 600 - 100 * limits.HELD_PER_SLOT
+    assert await desk.worker.hold_step() == pytest.approx(0.3)
+    assert desk.calls == []
+    desk.clock.advance(0.3)
+    await desk.worker.hold_step()
+    assert (desk.worker.under_way, len(desk.calls)) == (100, 100)
+    assert await desk.worker.hold_step() == limits.HELD_LATE_MS / 1000
+    await desk.settle(0.4)
+    await desk.worker.hold_step()
+    assert (desk.worker.under_way, len(desk.calls)) == (100, 200)
+    assert desk.store.released == []
+
+
+async def test_held_runs_that_find_no_slot_go_back_after_a_while(desk: Desk) -> None:
+    hosts = [f"h{number}" for number in range(10)]
+    desk.answers |= {host: Answer(takes="1h") for host in hosts}
+    desk.store.ready = [claim for host in hosts * 15 for claim in desk.claims(f"http://{host}/", 1, due_in_ms=100)]
+    for _ in range(2):
+        await desk.worker.claim_step()
+        desk.clock.advance(0.05)
+    await desk.worker.hold_step()
+    desk.clock.advance((limits.HELD_LATE_MS - 1) / 1000)
+    await desk.worker.hold_step()
+    assert desk.store.released == []
+    desk.clock.advance(0.001)
+    await desk.worker.hold_step()
+    assert (desk.worker.under_way, len(desk.store.released)) == (100, 50)
+    assert desk.worker.next_held_ms is None

@@ -266,6 +266,11 @@ TURN_S = 0.005
 """How long one piece of work keeps the event loop to itself: a call of thousands must not make the heartbeat of its process late."""
 POLL_S = 0.5
 """The truth behind lost wake-ups: nothing due waits longer than this to be noticed."""
+HELD_PER_SLOT = 5
+"""Runs that a worker holds for their time, for each slot that is free: very many may be due at one instant, and to claim them takes longer
+than to start them."""
+HELD_LATE_MS = 500
+"""How long after its time a held run waits for a slot: then it goes back, for others who may have one."""
 START_GROUP_S = 0.01
 """Where runs become due in every millisecond, they wait this long for company before their worker asks whether they are still its own: a
 question costs as much as fifty runs in it."""
@@ -301,6 +306,6 @@ HISTORY_MOVED_MAX = 5_000
 """Runs of an old day that ended lately, backfilled ones above all, and are moved when the day is dropped: nobody reads history meanwhile,
 for a tenth of a second or so."""
 SLOTS_DEFAULT = 2_000
-"""Runs a worker holds or executes at a time. HTTP calls are cheap to wait for."""
+"""Runs a worker executes at a time. HTTP calls are cheap to wait for."""
 DRAIN_S = 30.0
 """How long a stopping worker waits for the calls it is making."""

@@ -22,10 +22,11 @@ class Look(Generic[T]):
         self._answer: T | None = None
         self._asked_s = float("-inf")
 
-    async def take(self) -> T:
+    async def take(self, *, spare_s: float = 0.0) -> T:
+        """With `spare_s` it will do for so much longer."""
         async with self._asking:
             now_s = self._clock.monotonic_s()
-            if self._answer is None or now_s - self._asked_s > self._fresh_s:
+            if self._answer is None or now_s + spare_s - self._asked_s > self._fresh_s:
                 # Stamped before the answer: what is forgotten meanwhile is asked for again.
                 self._answer, self._asked_s = None, now_s
                 self._answer = await self._ask()

@@ -71,6 +71,11 @@ class StoreTime:
     def now_ms(self) -> int:
         return self.at_ms(self._clock.monotonic_s())
 
+    def until_s(self, at_ms: int) -> float:
+        """How long it is from now to a time of the store, to less than its millisecond."""
+        assert self._offset_ms is not None, "the store was not asked for its time yet"
+        return (at_ms - self._offset_ms) / 1000 - self._clock.monotonic_s()
+
     def at_ms(self, monotonic_s: float) -> int:
         """The store's time at a monotonic moment."""
         assert self._offset_ms is not None, "the store was not asked for its time yet"

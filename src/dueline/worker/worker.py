@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
-
-import msgspec
 
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
@@ -18,15 +16,12 @@ from dueline.domain.rates import Taken
 from dueline.domain.retry import GONE
 from dueline.domain.run import OutcomeKind
 from dueline.engine.definitions import Definitions
-from dueline.engine.execution.calls import Unsendable, make_call
-from dueline.engine.execution.deadlines import time_left_ms
 from dueline.engine.execution.elsewhere import Elsewhere
-from dueline.engine.execution.exchange import HttpCall
-from dueline.engine.execution.gating import Gatekeeper, Works
+from dueline.engine.execution.gating import Gatekeeper
 from dueline.engine.execution.gone import GoneTargets
 from dueline.engine.execution.outcomes import End, conclude
 from dueline.engine.execution.overlaps import settle_overlaps
-from dueline.engine.execution.preparing import Prepared, PreparedTask, Preparer
+from dueline.engine.execution.preparing import Prepared, PreparedTask
 from dueline.engine.execution.secrets import KeysOf, unsigned
 from dueline.engine.execution.writing import letters_of, write_ends
 from dueline.engine.membership import Membership
@@ -36,19 +31,19 @@ from dueline.runtime.log import get_log
 from dueline.runtime.loop import Loop
 from dueline.store.fleet import MemberStore
 from dueline.store.protocol import JobStore, RunStore
-from dueline.store.shapes import Claim, Postponed
+from dueline.store.shapes import Claim
 from dueline.store.sharing import GateStore
 from dueline.tasks.context import Report
 from dueline.worker.executors.http import HttpExecutor
-from dueline.worker.executors.lanes import TaskCall
-from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor, task_call
+from dueline.worker.flights import Ended, Flights, MakeCrew, MakeExecutor
 from dueline.worker.hints import Hints
 from dueline.worker.holding import Holding
 from dueline.worker.offers import Offers
 from dueline.worker.options import WorkerOptions
 from dueline.worker.reports import Reports
-from dueline.worker.saves import Saves, checkpoints_of
+from dueline.worker.saves import Saves
 from dueline.worker.settling import settle
+from dueline.worker.starting import Starter
 
 log = get_log(__name__)
 
@@ -87,7 +82,6 @@ class Worker:
         self._clock = clock
         self._chance = chance
         self._options = options
-        self._keys_of = keys_of
         self._worthwhile = max(1, min(options.slots // 4, limits.CLAIM_BATCH // 2))
         self._claimed_s = clock.monotonic_s() - _FULL_WAIT_S
         self._flights = Flights(
@@ -104,9 +98,19 @@ class Worker:
         self.attempts_total: Counter[OutcomeKind] = Counter()
         """Attempts that ended here, by how they ended."""
         self._holding = Holding()
-        self._preparer = Preparer(definitions)
         self._gatekeeper = Gatekeeper(store, clock)
-        self._elsewhere = Elsewhere(store, clock, chance)
+        self._starter = Starter(
+            store,
+            membership,
+            definitions,
+            clock,
+            self._gatekeeper,
+            Elsewhere(store, clock, chance),
+            self._flights,
+            keys_of=keys_of,
+            hold=self._hold,
+            withheld=self._withheld,
+        )
         self._taken = Taken()
         self._starting: set[RunId] = set()
         self._hints = Hints(store, clock, options)
@@ -182,25 +186,22 @@ class Worker:
         return 0.0 if again else _FULL_WAIT_S if self._full else limits.POLL_S
 
     async def hold_step(self) -> float:
-        """Start what has become due, after asking whether it is still ours: the job may have been changed meanwhile."""
-        claims = self._holding.take_due(self._membership.time.now_ms(), limit=limits.CLAIM_BATCH)
-        if claims:
-            self._starting = {claim.run_id for claim in claims}
-            try:
-                confirmed = await self._store.confirm(claims)
-                await self._start([claim for claim in claims if confirmed.tokens.get(claim.run_id) == claim.token])
-                await settle_overlaps(self._store, self._definitions, confirmed.blocked)
-            except StoreUnavailable:
-                self._unsure = True
-                raise
-            finally:
-                self._starting = set()
-                self._holding.started()
+        """Start what has become due, as far as there are free slots."""
+        free = self._free_slots()
+        now_ms = self._membership.time.now_ms()
+        if free > 0:
+            claims = self._holding.take_due(now_ms, limit=min(free, limits.CLAIM_BATCH))
+            await self._off_hand(claims, self._start_held)
+        else:
+            claims = self._holding.take_due(now_ms - limits.HELD_LATE_MS, limit=limits.CLAIM_BATCH)
+            await self._off_hand(claims, self._store.release)
         next_ms = self._holding.next_due_ms()
         if next_ms is None:
             return _IDLE_S
+        if self._free_slots() <= 0:
+            next_ms += limits.HELD_LATE_MS
         least_s = limits.START_GROUP_S if limits.START_GROUP_MIN <= len(claims) < limits.CLAIM_BATCH else 0.0
-        return max((next_ms - self._membership.time.now_ms()) / 1000, least_s)
+        return max(self._membership.time.until_s(next_ms), least_s)
 
     async def cancel_step(self) -> float:
         """End calls whose runs somebody asked to end."""
@@ -240,11 +241,12 @@ class Worker:
         self._flights.close()
 
     def _free_slots(self) -> int:
-        return self._options.slots - len(self._flights) - len(self._holding) - len(self._reports)
+        return self._options.slots - len(self._flights) - len(self._starting) - len(self._reports)
 
     def _room(self, lane: str) -> int:
-        """How many runs of a lane may be claimed at once."""
-        room = min(self._free_slots(), limits.CLAIM_BATCH)
+        """How many runs of a lane may be claimed at once: all of them may be due already."""
+        free = self._free_slots()
+        room = min(free, free * limits.HELD_PER_SLOT - len(self._holding), limits.CLAIM_BATCH)
         places = self._flights.room_for_tasks() if is_task(lane) else None
         return room if places is None else min(room, places - self._holding.tasks)
 
@@ -262,78 +264,44 @@ class Worker:
             )
             now_ms = self._membership.time.now_ms()
             due = [claim for claim in claimed.claims if claim.due_ms <= now_ms]
-            if len(due) < len(claimed.claims):
-                self._holding.add([claim for claim in claimed.claims if claim.due_ms > now_ms], tasks=is_task(lane))
+            ahead = [claim for claim in claimed.claims if claim.due_ms > now_ms]
+            if ahead:
+                self._holding.add(ahead, tasks=is_task(lane))
                 self._hold_loop.wakeup.wake()
             if claimed.claims:
                 tenants = [claim.tenant for claim in claimed.claims]
                 self._taken.add(queue, tenants, now_s=self._clock.monotonic_s())
-            await self._start(due)
+            await self._starter.start(due)
             await settle_overlaps(self._store, self._definitions, claimed.blocked)
+            await self._starter.prepare(ahead)
         except StoreUnavailable:
             self._unsure = True
             raise
         return len(claimed.claims) + len(claimed.blocked)
 
-    async def _start(self, claims: list[Claim]) -> None:
-        """Hand claims to the executors, and put off those whose target is to be left alone.
-
-        Without a trusted lease they are left to whoever takes them over.
-        """
+    async def _off_hand(self, claims: list[Claim], do: Callable[[list[Claim]], Awaitable[object]]) -> None:
+        """What is done with claims that were held, and are neither held nor under way until it is done."""
         if not claims:
             return
-        works = list(zip(claims, await self._preparer.prepare(claims), strict=True))
-        works = self._due(await self._gatekeeper.enter(works, ahead_ms=limits.AHEAD_MS))
-        elsewhere = await self._had_elsewhere(works)
-        checkpoints = await checkpoints_of(self._store, works)
-        now_ms = self._membership.time.now_ms()
-        keys = await self._keys_of({claim.tenant for claim, _ in works}, now_ms=now_ms)
-        if not self._membership.trusted:
-            self._withheld(len(works))
-            return
-        now_s = self._clock.monotonic_s()
-        calls: list[HttpCall] = []
-        tasks: list[TaskCall] = []
-        unsendable: dict[RunId, str] = {}
-        put_off: list[Postponed] = []
-        for claim, work in works:
-            if isinstance(work, PreparedTask) and work.task in elsewhere:
-                put_off.append(self._elsewhere.put_off(claim, now_ms=now_ms))
-                continue
-            postponed = self._flights.admit(claim, work, now_s=now_s, now_ms=now_ms)
-            if postponed is not None and postponed.due_ms < now_ms + limits.PUT_OFF_MS_MIN:
-                self._hold(msgspec.structs.replace(claim, due_ms=postponed.due_ms), work)
-            elif postponed is not None:
-                put_off.append(postponed)
-            elif isinstance(work, PreparedTask):
-                timeout_ms = time_left_ms(work.execution, claim, now_ms=now_ms)
-                tasks.append(task_call(claim, work, checkpoints.get(claim.run_id), timeout_ms=timeout_ms))
-            else:
-                try:
-                    calls.append(make_call(work, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ())))
-                except Unsendable as error:
-                    unsendable[claim.run_id] = str(error)
-        self._flights.launch(calls, tasks)
-        self._flights.fail(unsendable)
-        if put_off:
-            await self._store.postpone(put_off)
+        self._starting = {claim.run_id for claim in claims}
+        try:
+            await do(claims)
+        except StoreUnavailable:
+            self._unsure = True
+            raise
+        finally:
+            self._starting = set()
+            self._holding.started()
 
-    def _due(self, works: Works) -> Works:
-        """Those that may start now; the others are held until they may."""
-        now_ms = self._membership.time.now_ms()
-        for claim, work in works:
-            if claim.due_ms > now_ms:
-                self._hold(claim, work)
-        return [(claim, work) for claim, work in works if claim.due_ms <= now_ms]
+    async def _start_held(self, claims: list[Claim]) -> None:
+        """After asking whether they are still ours: the job may have been changed meanwhile."""
+        confirmed = await self._store.confirm(claims)
+        await self._starter.start([claim for claim in claims if confirmed.tokens.get(claim.run_id) == claim.token])
+        await settle_overlaps(self._store, self._definitions, confirmed.blocked)
 
     def _hold(self, claim: Claim, work: Prepared) -> None:
         self._holding.add([claim], tasks=isinstance(work, PreparedTask))
         self._hold_loop.wakeup.wake()
-
-    async def _had_elsewhere(self, works: Works) -> frozenset[str]:
-        """Tasks that this worker does not have, and another has."""
-        strange = {work.task for _, work in works if isinstance(work, PreparedTask) and not self._flights.knows(work)}
-        return await self._elsewhere.having(strange) if strange else frozenset()
 
     def _told(self, claim: Claim, report: Report) -> None:
         """What a task says while it is under way, on the loop."""
@@ -395,5 +363,8 @@ class Worker:
 
     def _slots_freed(self, _count: int) -> None:
         self._idle.set()
+        held_ms = self._holding.next_due_ms()
+        if held_ms is not None and held_ms <= self._membership.time.now_ms():
+            self._hold_loop.wakeup.wake()
         if any(self._pays(self._room(lane), lane) for lane in self._full):
             self._claim_loop.wakeup.wake()

@@ -25,6 +25,10 @@ class Gatekeeper:
         self._store = store
         self._set = Look(self._read, clock, fresh_s=limits.LIMITS_FRESH_S)
 
+    async def prepare(self, *, spare_s: float) -> None:
+        """Know for so much longer what is set."""
+        await self._set.take(spare_s=spare_s)
+
     async def room(self, queue: str, limit: int) -> int:
         """How many of a queue's runs may be claimed, of so many."""
         gate = (await self._set.take()).get((Scope.QUEUE, queue))

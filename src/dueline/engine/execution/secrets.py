@@ -22,14 +22,16 @@ Keys = tuple[bytes, ...]
 
 
 class KeysOf(Protocol):
-    """What calls of some tenants are signed with; a tenant without a secret is left out."""
+    """What calls of some tenants are signed with; a tenant without a secret is left out. With `spare_s` it is fresh for so much longer."""
 
-    async def __call__(self, tenants: Collection[str], /, *, now_ms: int) -> Mapping[str, Keys]: ...
+    async def __call__(
+        self, tenants: Collection[str], /, *, now_ms: int, spare_s: float = 0.0
+    ) -> Mapping[str, Keys]: ...
 
 
-async def unsigned(_tenants: Collection[str], /, *, now_ms: int) -> Mapping[str, Keys]:
+async def unsigned(_tenants: Collection[str], /, *, now_ms: int, spare_s: float = 0.0) -> Mapping[str, Keys]:
     """Nobody has a secret."""
-    del now_ms
+    del now_ms, spare_s
     return {}
 
 
@@ -51,14 +53,14 @@ class Secrets:
         self._kept = kept
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
-    async def keys_of(self, tenants: Collection[str], /, *, now_ms: int) -> dict[str, Keys]:
+    async def keys_of(self, tenants: Collection[str], /, *, now_ms: int, spare_s: float = 0.0) -> dict[str, Keys]:
         """What to sign with for each of some tenants that have a secret, the current key first; from memory or in one read."""
         now_s = self._clock.monotonic_s()
         known = self._known
         wanted = [
             tenant
             for tenant in tenants
-            if (entry := known.get(tenant)) is None or now_s - entry.read_s > limits.SECRETS_FRESH_S
+            if (entry := known.get(tenant)) is None or now_s + spare_s - entry.read_s > limits.SECRETS_FRESH_S
         ]
         if wanted:
             found = await self._store.signing_secrets(wanted)
