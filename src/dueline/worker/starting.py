@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
@@ -17,7 +18,9 @@ from dueline.engine.execution.gating import Gatekeeper, Works
 from dueline.engine.execution.preparing import Prepared, PreparedTask, Preparer
 from dueline.engine.execution.secrets import KeysOf
 from dueline.engine.membership import Membership
+from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock
+from dueline.store.fleet import MemberStore
 from dueline.store.protocol import RunStore
 from dueline.store.shapes import Claim, Postponed
 from dueline.worker.executors.lanes import TaskCall
@@ -28,15 +31,19 @@ _SPARE_S = limits.AHEAD_MS / 1000
 """How long after it was claimed a run may be due."""
 
 
+class StarterStore(RunStore, MemberStore, Protocol):
+    """What a starter needs of the store."""
+
+
 class Starter:
     def __init__(
         self,
-        store: RunStore,
+        store: StarterStore,
         membership: Membership,
         definitions: Definitions,
         clock: Clock,
         gatekeeper: Gatekeeper,
-        elsewhere: Elsewhere,
+        chance: Chance,
         flights: Flights,
         *,
         keys_of: KeysOf,
@@ -49,7 +56,7 @@ class Starter:
         self._preparer = Preparer(definitions)
         self._clock = clock
         self._gatekeeper = gatekeeper
-        self._elsewhere = elsewhere
+        self._elsewhere = Elsewhere(store, clock, chance)
         self._flights = flights
         self._keys_of = keys_of
         self._hold = hold

@@ -16,7 +16,6 @@ from dueline.domain.rates import Taken
 from dueline.domain.retry import GONE
 from dueline.domain.run import OutcomeKind
 from dueline.engine.definitions import Definitions
-from dueline.engine.execution.elsewhere import Elsewhere
 from dueline.engine.execution.gating import Gatekeeper
 from dueline.engine.execution.gone import GoneTargets
 from dueline.engine.execution.outcomes import End, conclude
@@ -105,7 +104,7 @@ class Worker:
             definitions,
             clock,
             self._gatekeeper,
-            Elsewhere(store, clock, chance),
+            chance,
             self._flights,
             keys_of=keys_of,
             hold=self._hold,
@@ -122,23 +121,20 @@ class Worker:
         self._gone = GoneTargets(store)
         self._saves = Saves(store.save, monotonic=clock.monotonic_s)
         self._reports: Reports[End] = Reports(
-            write=partial(write_ends, store),
-            letters=letters_of,
-            written=self._slots_freed,
-            before=self._saves.flush,
+            write=partial(write_ends, store), letters=letters_of, written=self._slots_freed, before=self._saves.flush
         )
         self._claim_loop = Loop("claims", self.claim_step)
         self._hold_loop = Loop("holding", self.hold_step)
         self._cancel_loop = Loop("cancels", self.cancel_step)
-        self._gone_loop = Loop("gone targets", self._gone.step, self._gone.wakeup)
         self._save_loop = Loop("saves", self._saves.step, self._saves.wakeup)
         self._report_loop = Loop("reports", self._reports.step, self._reports.wakeup)
         self._offer_loops = [] if offers is None else [Loop("offers", offers.step)]
         self._idle = asyncio.Event()
 
     def loops(self) -> Sequence[Loop]:
-        loops = [self._claim_loop, self._hold_loop, self._cancel_loop, self._gone_loop]
-        return [*loops, *self._offer_loops, self._save_loop, self._report_loop]
+        loops = [self._claim_loop, self._hold_loop, self._cancel_loop]
+        gone_loop = Loop("gone targets", self._gone.step, self._gone.wakeup)
+        return [*loops, gone_loop, *self._offer_loops, self._save_loop, self._report_loop]
 
     @property
     def under_way(self) -> int:
