@@ -120,6 +120,11 @@ async def test_a_job_has_its_own_runs_live_and_finished(store: Store) -> None:
         ({}, {"adhoc", "manual", "scheduled", "ended", "failed"}),
         ({"state": RunState.READY}, {"adhoc", "manual", "scheduled"}),
         ({"state": RunState.FAILED}, {"failed"}),
+        ({"state": RunState.FAILED, "kind": RunKind.ADHOC}, {"failed"}),
+        ({"state": RunState.FAILED, "kind": RunKind.MANUAL}, set()),
+        ({"state": RunState.FAILED, "tag": "blue"}, set()),
+        ({"state": RunState.FAILED, "tenant": "other"}, set()),
+        ({"state": RunState.CANCELLED}, set()),
         ({"kind": RunKind.SCHEDULED}, {"scheduled"}),
         ({"kind": RunKind.ADHOC}, {"adhoc", "ended", "failed"}),
         ({"tag": "blue"}, {"adhoc", "ended"}),
@@ -138,6 +143,16 @@ async def test_a_filter_keeps_what_matches_it(store: Store, match: dict[str, Any
     adhoc, manual, _ = await enqueue(store, a_run(tags=("blue",)), a_run(job), scheduled)
     names = {adhoc: "adhoc", manual: "manual", scheduled.id: "scheduled", ended.id: "ended", failed.id: "failed"}
     assert {names[run_id] for run_id in await ids(store, **match)} == expected
+
+
+async def test_pages_of_what_failed_follow_each_other(store: Store) -> None:
+    runs = [a_run(due_ms=START_MS - number) for number in range(9)]
+    for number, claimed in enumerate(await run_and_claim(store, *runs)):
+        await store.finish([a_finish(claimed, RunState.FAILED if number % 2 else RunState.SUCCEEDED)])
+    failed = await ids(store, state=RunState.FAILED)
+    assert (len(failed), failed) == (4, sorted(failed, reverse=True))
+    assert await ids(store, state=RunState.FAILED, limit=3) == failed[:3]
+    assert await ids(store, state=RunState.FAILED, before=failed[2]) == failed[3:]
 
 
 async def test_a_page_is_full_however_many_runs_the_filter_leaves_out(store: Store) -> None:

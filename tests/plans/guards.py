@@ -174,6 +174,14 @@ GUARDS = [
         buffers_max=10 * PAGE,
     ),
     guard(
+        "page of runs that failed",
+        "reads.runs_page_of_state",
+        ["default", FIRST_ID, LAST_ID, "failed", None, None, PAGE],
+        by="",
+        rows_max=2 * PAGE,
+        buffers_max=10 * PAGE,
+    ),
+    guard(
         "a job's unstarted runs",
         "jobs.lock_runs",
         [A_JOB_ID],

@@ -91,6 +91,7 @@ HOT = {
     "tenants.count_jobs": "SEARCH jobs USING INDEX jobs_page (tenant=?)",
     "calendars.spoil": "SEARCH calendar_uses USING PRIMARY KEY (tenant=? AND name=?)",
     "reads.runs_page": "SEARCH history USING PRIMARY KEY (id>? AND id<?)",
+    "reads.runs_page_of_state": "SEARCH history USING INDEX history_unsuccessful (tenant=? AND state=? AND id>? AND id<?)",
     "reads.runs_page_of_job": "SEARCH history USING INDEX history_job (job_id=? AND id>? AND id<?)",
     "uniques.found": "SEARCH u USING PRIMARY KEY (tenant=? AND key=?)",
     "uniques.reschedule": "SEARCH runs USING PRIMARY KEY (id=?)",

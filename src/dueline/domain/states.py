@@ -76,6 +76,7 @@ class EndReason(StrEnum):
 
 
 TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED, RunState.EXPIRED})
+UNSUCCESSFUL = TERMINAL - {RunState.SUCCEEDED}
 """Final: a run in one of these has left the hot table and never moves again."""
 LIVE = frozenset(RunState) - TERMINAL
 WAITING = frozenset({RunState.SCHEDULED, RunState.RETRYING})

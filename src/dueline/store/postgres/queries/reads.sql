@@ -69,6 +69,18 @@ UNION ALL
 ORDER BY id DESC
 LIMIT $7;
 
+-- name: runs_page_of_state
+-- The same for a state in which runs end without success, which few of very many do: finished ones only, by the index of those.
+SELECT
+    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
+    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+FROM dueline.history
+WHERE
+    tenant = $1 AND id >= $2 AND id < $3
+    AND state = $4 AND state <> 'succeeded' AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+ORDER BY id DESC
+LIMIT $7;
+
 -- name: standing
 -- A live run that waits, and the run of its job that is in its way.
 SELECT
