@@ -52,7 +52,7 @@ async def _fire(
             execution = Execution(target=HttpTarget(url=target.url, body={"customer": "c-123", "cents": 500}))
             await write_jobs(installation.store, execution, schedules, name="job")
             await installation.settle()
-            pids = [start("scheduler").pid, start("worker").pid]
+            pids = [start(role).pid for role in ("scheduler", "worker", "worker")]
             check_ahead(first_ms)
             await sleep_until_ms(first_ms)
             began = (used_by(pids), *used_by_server(server), used_by([target.pid]))
