@@ -21,6 +21,7 @@ from dueline.domain.ids import new_job_id
 from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, TaskTarget
 from dueline.domain.planning import Position
 from dueline.domain.states import JobState
+from dueline.store.names import Names
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter, NewJob
 from tests.support.processes import resident_bytes
@@ -41,8 +42,8 @@ _FILTERS = {
     "page by tag": msgspec.structs.replace(_ALL, tag="rare"),
     "page by type": msgspec.structs.replace(_ALL, target_type="task"),
     "page by state": msgspec.structs.replace(_ALL, state=JobState.PAUSED),
-    "page by name": msgspec.structs.replace(_ALL, name_prefix="rare-"),
 }
+_NAMES = {"page by name": Names("rare-"), "page by names of very many": Names("o")}
 
 
 async def write_rare(store: Store) -> None:
@@ -66,6 +67,8 @@ async def ask_for_jobs(store: Store) -> dict[str, float]:
     found = {}
     for name, match in _FILTERS.items():
         found[f"{name}, ms"] = await late_ms(partial(store.jobs_page, match, before=None, limit=_PAGE))
+    for name, names in _NAMES.items():
+        found[f"{name}, ms"] = await late_ms(partial(store.jobs_named, _ALL, names, limit=_PAGE))
     return found
 
 

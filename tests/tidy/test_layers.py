@@ -41,7 +41,17 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "tasks": frozenset({"domain", "wire", "sdk", "config", "drivers", "runtime.clock"}),
     "worker": frozenset({"domain", "wire", "store", "runtime", "engine", "config", "tasks", "sdk"}),
     "api": frozenset(
-        {"domain", "wire", "store.fleet", "store.protocol", "store.shapes", "runtime", "engine", "config"}
+        {
+            "domain",
+            "wire",
+            "store.fleet",
+            "store.names",
+            "store.protocol",
+            "store.shapes",
+            "runtime",
+            "engine",
+            "config",
+        }
     ),
     "sdk": frozenset({"domain", "wire"}),
     "drivers": frozenset({"domain"}),

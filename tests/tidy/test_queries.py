@@ -47,7 +47,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "runs.enqueue_new",
             "runs.finish_new",
             # SQLite has no million jobs: their order is good enough for every filter.
-            "jobs.counts",
+            "jobs.few",
+            "jobs.page_of_few_names",
             # SQLite asks `look`, and decides in between: nobody has to wait for another answer there.
             "flows.take",
         }

@@ -29,6 +29,7 @@ from dueline.domain.job import Definition, Job
 from dueline.domain.states import JobState, RunKind
 from dueline.engine.operations import Define
 from dueline.runtime.turns import Turns
+from dueline.store.names import Names
 from dueline.store.shapes import JobFilter
 from dueline.wire.bulk import BulkJobsInput, BulkJobsView, JobItem, item_problems, read_item, read_items
 from dueline.wire.dedupe import to_dedupe
@@ -98,15 +99,26 @@ async def list_page(surface: Surface, request: Request) -> Response:
         queue=query.text("queue"),
         tag=query.text("tag"),
         target_type=None if target_type is None else target_type.value,
-        name_prefix=query.text("name_prefix"),
     )
-    limit, cursor, mark = query.limit(), query.text("cursor"), query_mark("jobs", match)
+    prefix, limit, cursor = query.text("name_prefix"), query.limit(), query.text("cursor")
     query.check()
+    if prefix:
+        return await _named_page(surface, match, prefix, limit, cursor)
+    mark = query_mark("jobs", match)
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
     found = await surface.insights.jobs(match, before=before, limit=limit + 1)
     more = len(found) > limit
     shown = found[:limit]
     return json_answer(Page([job_view(job) for job in shown], make_cursor(mark, shown[-1].id) if more else None))
+
+
+async def _named_page(surface: Surface, match: JobFilter, prefix: str, limit: int, cursor: str | None) -> Response:
+    mark = query_mark(f"jobs/{prefix}", match)
+    after = None if cursor is None else read_cursor(cursor, mark, size=None).decode(errors="replace")
+    found = await surface.insights.jobs_named(match, Names(prefix, after), limit=limit + 1)
+    shown = found[:limit]
+    next_cursor = make_cursor(mark, shown[-1].definition.name.encode()) if len(found) > limit else None
+    return json_answer(Page([job_view(job) for job in shown], next_cursor))
 
 
 async def get(surface: Surface, request: Request) -> Response:

@@ -10,6 +10,7 @@ from dueline.domain.job import Job
 from dueline.domain.run import Run, as_seen
 from dueline.domain.states import TERMINAL
 from dueline.runtime.clock import StoreTime
+from dueline.store.names import Names
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter, Progress, RunFilter
 
@@ -29,6 +30,9 @@ class Insights:
 
     async def jobs(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._store.jobs_page(match, before=before, limit=limit)
+
+    async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
+        return await self._store.jobs_named(match, names, limit=limit)
 
     async def run(self, tenant: str, run_id: RunId) -> Run:
         run = await self._store.run(tenant, run_id)

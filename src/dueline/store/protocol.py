@@ -21,6 +21,7 @@ from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
+from dueline.store.names import Names
 from dueline.store.shapes import (
     Blocked,
     CancelAnswer,
@@ -97,6 +98,9 @@ class JobStore(Protocol):
 
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Living jobs, newest first, below a job id."""
+
+    async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
+        """Living jobs with such names, in the order of these, by code points."""
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         """All versions of a job, oldest first."""

@@ -30,7 +30,6 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
     queue: str | None = None
     tag: str | None = None
     target_type: str | None = None
-    name_prefix: str | None = None
 
 
 class RunFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
-
-import asyncpg
 
 from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
+from dueline.store.names import Names
 from dueline.store.postgres.calendars import use_calendars
 from dueline.store.postgres.part import Part, position_columns, queries
 from dueline.store.postgres.tenants import check_jobs, lock_tenant
@@ -29,24 +27,16 @@ from dueline.store.shapes import JobFilter, NewJob, VersionInForce
 
 _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
-_LAST_LETTER = "\U0010ffff"
 _FEW = 10_000
-"""Jobs that a filter may let through to be few: so many are counted, or sorted by their ids, in some ten milliseconds."""
+"""Jobs that a filter may let through to be few: so many are read by their ids in some ten milliseconds."""
 _IDS = "SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL"
-_NAMED = 'tenant = $1 AND name COLLATE "C" >= $7 AND name COLLATE "C" < $9 AND deleted_ms IS NULL'
 _PAGES = {
-    "tag": _SQL["page"].replace(_IDS, "SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = $5 AND id < $2"),
-    "queue": _SQL["page"].replace(_IDS, f"{_IDS} AND queue = $4"),
-    "target_type": _SQL["page"].replace(_IDS, f"{_IDS} AND target_type = $6"),
     "state": _SQL["page"].replace(_IDS, f"{_IDS} AND state = $3"),
-    "name_prefix": _SQL["page"].replace(
-        _IDS, f"SELECT id FROM (SELECT id FROM dueline.jobs WHERE {_NAMED} OFFSET 0) AS n WHERE id < $2"
-    ),
+    "queue": _SQL["page"].replace(_IDS, f"{_IDS} AND queue = $4"),
+    "tag": _SQL["page"].replace(_IDS, "SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = $5 AND id < $2"),
+    "target_type": _SQL["page"].replace(_IDS, f"{_IDS} AND target_type = $6"),
 }
-"""A page by the index of each filter."""
-_PAGE_NEAR = _SQL["page"].replace("OFFSET 0", f"LIMIT {_FEW // 5}", 1)
-"""A page of what is among the first of all jobs."""
-_FILTERS = ("state", "queue", "tag", "target_type", "name_prefix")
+"""A page by the index of each filter, in the order in which `few` answers them."""
 
 
 class JobPart(Part):
@@ -98,29 +88,30 @@ class JobPart(Part):
         return to_job(rows[0]) if rows else None
 
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
-        filters = (match.state, match.queue, match.tag, match.target_type, match.name_prefix or None)
-        args = (match.tenant, before or _LAST_ID, *filters)
-        asked = [name for name, value in zip(_FILTERS, filters, strict=True) if value is not None]
-        if not asked:
-            rows = await self._database.fetch(_SQL["page"], *args, limit)
-        elif asked == ["name_prefix"] or len(asked) > 1:
-            rows = await self._found(args, (match.name_prefix or "") + _LAST_LETTER, limit)
-        else:
-            rows = await self._database.fetch(_PAGES[asked[0]], *args, limit)
+        filters = _filters(match)
+        args = (match.tenant, before or _LAST_ID, *filters, limit)
+        asked = [name for name, value in zip(_PAGES, filters, strict=True) if value is not None]
+        if len(asked) > 1:
+            _, asked[0] = min((len(ids), name) for name, ids in (await self._few(match)).items())
+        rows = await self._database.fetch(_PAGES[asked[0]] if asked else _SQL["page"], *args)
         return [to_job(row) for row in rows]
 
-    async def _found(self, args: tuple[Any, ...], last_name: str, limit: int) -> list[asyncpg.Record]:
-        """A page by the filter that lets the fewest through."""
-        ((*counts,),) = await self._database.fetch(_SQL["counts"], *args, last_name, _FEW + 1)
-        count, name = min((count, name) for name, count in zip(_PAGES, counts, strict=True) if count is not None)
-        if name != "name_prefix":
-            return await self._database.fetch(_PAGES[name], *args, limit)
-        if count > _FEW:
-            # Names are not in the order of ids, and all would have to be sorted. Of many some should be near.
-            rows = await self._database.fetch(_PAGE_NEAR, *args, limit)
-            if len(rows) == limit:
-                return rows
-        return await self._database.fetch(_PAGES[name], *args, limit, last_name)
+    async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
+        args = (match.tenant, names.first, *_filters(match), limit, names.end)
+        few = min((await self._few(match)).values(), key=len, default=None)
+        if few is None or len(few) > _FEW:
+            rows = await self._database.fetch(_SQL["page_of_names"], *args)
+        else:
+            rows = await self._database.fetch(_SQL["page_of_few_names"], *args, few)
+        return [to_job(row) for row in rows]
+
+    async def _few(self, match: JobFilter) -> dict[str, list[bytes]]:
+        """Ids of what each filter that is there lets through, one more than few at most."""
+        filters = _filters(match)
+        if not any(filters):
+            return {}
+        rows = await self._database.fetch(_SQL["few"], match.tenant, *filters, _FEW + 1)
+        return {name: ids for name, ids in rows[0].items() if ids is not None}
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         rows = await self._database.fetch(_SQL["versions_of"], job_id)
@@ -129,3 +120,7 @@ class JobPart(Part):
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         rows = await self._database.fetch(_SQL["versions"], [key[0] for key in keys], [key[1] for key in keys])
         return [JobVersion(JobId(row[0]), row[1], row[2], decode_definition(row[3])) for row in rows]
+
+
+def _filters(match: JobFilter) -> tuple[str | None, ...]:
+    return match.state, match.queue, match.tag, match.target_type

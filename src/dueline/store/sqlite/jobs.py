@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
+from dueline.store.names import Names
 from dueline.store.records import (
     calendar_names,
     created_job,
@@ -36,6 +37,9 @@ class JobPart(Part):
 
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._database.page(_jobs_page, match, before, limit)
+
+    async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
+        return await self._database.page(_jobs_named, match, names, limit)
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         return await self._database.page(_versions_of, job_id)
@@ -77,8 +81,22 @@ def _jobs_page(session: Session, match: JobFilter, before: JobId | None, limit: 
         match.queue,
         tag_pattern(match.tag),
         match.target_type,
-        match.name_prefix,
         limit,
+    )
+    return [to_job(row) for row in rows]
+
+
+def _jobs_named(session: Session, match: JobFilter, names: Names, limit: int) -> list[Job]:
+    rows = session.rows(
+        _SQL["page_of_names"],
+        match.tenant,
+        names.first,
+        match.state,
+        match.queue,
+        tag_pattern(match.tag),
+        match.target_type,
+        limit,
+        names.end,
     )
     return [to_job(row) for row in rows]
 

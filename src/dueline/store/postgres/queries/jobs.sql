@@ -53,56 +53,73 @@ CROSS JOIN LATERAL (
         AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
         AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
         AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
-        AND CASE WHEN $7::text IS NULL THEN true ELSE starts_with(o.name, $7) END
     OFFSET 0
 ) AS j
 LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
 ORDER BY f.id DESC
-LIMIT $8;
+LIMIT $7;
 
--- name: counts
--- How many jobs below an id each filter lets through, as far as they are counted; null where it is absent. Names are given from one on and
--- before another.
+-- name: page_of_names
+-- The same from a name on and before another, in the order of names: by their index, whether few of them or very many are there.
 SELECT
-    CASE WHEN $5::text IS NOT NULL THEN (
-        SELECT count(*)
-        FROM (SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = $5 AND id < $2 ORDER BY id DESC LIMIT $9) AS n
-    ) END AS tag,
-    CASE WHEN $4::text IS NOT NULL THEN (
-        SELECT count(*)
-        FROM (
-            SELECT id FROM dueline.jobs
-            WHERE tenant = $1 AND queue = $4 AND id < $2 AND deleted_ms IS NULL
-            ORDER BY id DESC
-            LIMIT $9
-        ) AS n
-    ) END AS queue,
-    CASE WHEN $6::text IS NOT NULL THEN (
-        SELECT count(*)
-        FROM (
-            SELECT id FROM dueline.jobs
-            WHERE tenant = $1 AND target_type = $6 AND id < $2 AND deleted_ms IS NULL
-            ORDER BY id DESC
-            LIMIT $9
-        ) AS n
-    ) END AS target_type,
-    CASE WHEN $3::text IS NOT NULL THEN (
-        SELECT count(*)
-        FROM (
-            SELECT id FROM dueline.jobs
-            WHERE tenant = $1 AND state = $3 AND id < $2 AND deleted_ms IS NULL
-            ORDER BY id DESC
-            LIMIT $9
-        ) AS n
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
+FROM (
+    SELECT id, name FROM dueline.jobs
+    WHERE tenant = $1 AND name COLLATE "C" >= $2 AND name COLLATE "C" < $8 AND deleted_ms IS NULL
+    ORDER BY name COLLATE "C"
+    OFFSET 0
+) AS f
+CROSS JOIN LATERAL (
+    SELECT * FROM dueline.jobs AS o
+    WHERE
+        o.id = f.id
+        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
+        AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
+        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
+        AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
+    OFFSET 0
+) AS j
+LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+ORDER BY f.name COLLATE "C"
+LIMIT $7;
+
+-- name: page_of_few_names
+-- The same of some jobs, by their ids: few that a filter lets through, where it lets through few.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
+FROM unnest($9::uuid[]) AS f (id)
+CROSS JOIN LATERAL (
+    SELECT * FROM dueline.jobs AS o
+    WHERE
+        o.id = f.id
+        AND CASE WHEN o.tenant = $1 AND o.deleted_ms IS NULL THEN o.name COLLATE "C" >= $2 AND o.name COLLATE "C" < $8 ELSE false END
+        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
+        AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
+        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
+        AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
+    OFFSET 0
+) AS j
+LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+ORDER BY j.name COLLATE "C"
+LIMIT $7;
+
+-- name: few
+-- Ids of the living jobs that each filter lets through, as many as there are or so many; null where it is absent.
+SELECT
+    CASE WHEN $2::text IS NOT NULL THEN ARRAY(
+        SELECT id FROM dueline.jobs WHERE tenant = $1 AND state = $2 AND deleted_ms IS NULL ORDER BY id DESC LIMIT $6
     ) END AS state,
-    CASE WHEN $7::text IS NOT NULL THEN (
-        SELECT count(*)
-        FROM (
-            SELECT FROM dueline.jobs
-            WHERE tenant = $1 AND name COLLATE "C" >= $7 AND name COLLATE "C" < $8 AND deleted_ms IS NULL
-            LIMIT $9
-        ) AS n
-    ) END AS name_prefix;
+    CASE WHEN $3::text IS NOT NULL THEN ARRAY(
+        SELECT id FROM dueline.jobs WHERE tenant = $1 AND queue = $3 AND deleted_ms IS NULL ORDER BY id DESC LIMIT $6
+    ) END AS queue,
+    CASE WHEN $4::text IS NOT NULL THEN ARRAY(
+        SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = $4 ORDER BY id DESC LIMIT $6
+    ) END AS tag,
+    CASE WHEN $5::text IS NOT NULL THEN ARRAY(
+        SELECT id FROM dueline.jobs WHERE tenant = $1 AND target_type = $5 AND deleted_ms IS NULL ORDER BY id DESC LIMIT $6
+    ) END AS target_type;
 
 -- name: versions
 -- Versions of jobs, current or replaced, deleted jobs included.

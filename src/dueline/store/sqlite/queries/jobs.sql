@@ -34,9 +34,24 @@ WHERE
     AND (?4 IS NULL OR j.queue = ?4)
     AND (?5 IS NULL OR instr(j.tags, ?5))
     AND (?6 IS NULL OR j.target_type = ?6)
-    AND (?7 IS NULL OR substr(j.name, 1, length(?7)) = ?7)
 ORDER BY j.id DESC
-LIMIT ?8;
+LIMIT ?7;
+
+-- name: page_of_names
+-- The same from a name on and before another, in the order of names.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
+FROM jobs AS j INDEXED BY jobs_name
+LEFT JOIN plans AS p ON p.job_id = j.id
+WHERE
+    j.tenant = ?1 AND j.name >= ?2 AND j.name < ?8 AND j.deleted_ms IS NULL
+    AND (?3 IS NULL OR j.state = ?3)
+    AND (?4 IS NULL OR j.queue = ?4)
+    AND (?5 IS NULL OR instr(j.tags, ?5))
+    AND (?6 IS NULL OR j.target_type = ?6)
+ORDER BY j.name
+LIMIT ?7;
 
 -- name: versions
 -- Versions of jobs, current or replaced, deleted jobs included. CROSS JOIN keeps the order: from what is wanted to its row.
