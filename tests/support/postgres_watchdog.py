@@ -1,6 +1,6 @@
 """Waits until its standard input closes, which it does however the tests end; then removes what they left.
 
-Run as a program with the directory of one server. It imports nothing but the standard library, to start quickly.
+Run as a program with the directory of one server and that of its data. It imports nothing but the standard library, to start quickly.
 """
 
 import os
@@ -14,9 +14,9 @@ STOP_S_MAX = 10.0
 POLL_S = 0.05
 
 
-def main(root: Path) -> None:
+def main(root: Path, data_dir: Path) -> None:
     sys.stdin.buffer.read()
-    stop_postmaster(root / "data")
+    stop_postmaster(data_dir)
     shutil.rmtree(root, ignore_errors=True)
 
 
@@ -40,4 +40,4 @@ def postmaster_of(data_dir: Path) -> int | None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
