@@ -11,6 +11,7 @@ import asyncpg
 
 from dueline.domain.errors import StoreUnavailable
 from dueline.store.postgres.arrays import set_array_codecs
+from dueline.store.postgres.reaching import WatchedConnection, reach
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,6 +79,8 @@ class Database:
         async with unavailable_when_broken():
             self._pool = await asyncpg.create_pool(
                 self._dsn,
+                connect=reach,
+                connection_class=WatchedConnection,
                 min_size=1,
                 max_size=self._connections_max,
                 max_inactive_connection_lifetime=60,
@@ -142,9 +145,7 @@ class Database:
                     raise
 
     async def _connect(self) -> Connection:
-        connection: Connection = await asyncpg.connect(
-            self._dsn, timeout=CONNECT_S, command_timeout=STATEMENT_S, server_settings=SETTINGS
-        )
+        connection = await reach(self._dsn, timeout=CONNECT_S, command_timeout=STATEMENT_S, server_settings=SETTINGS)
         await _prepare(connection)
         return connection
 
