@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -15,56 +13,18 @@ import pytest
 from proof.tools import power
 from proof.tools.power import PoweredDisk, powered_disk
 from proof.tools.root import run
+from tests.proof.tools.writers import ROOT, writing
 from tests.support import processes
 from tests.support.postgres import PostgresFailed, PostgresServer
 
 pytestmark = pytest.mark.skipif(power.why_not() is not None, reason=str(power.why_not()))
 
-ROOT = Path(__file__).parents[3]
 CUTS = 3
 ACKNOWLEDGED_MIN = 40
 SQLITE_DISK_BYTES = 48 << 20
 POSTGRES_DISK_BYTES = 256 << 20
 # The smallest that it lives with, so that the image is copied quickly.
 SMALL_LOG = {"min_wal_size": "32MB", "max_wal_size": "64MB"}
-
-
-class Writer:
-    """A process of `tests.proof.tools.writers`, and what it has been promised."""
-
-    def __init__(self, *arguments: str | Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.proof.tools.writers", *map(str, arguments)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.acknowledged: list[str] = []
-
-    def wait_for(self, commits: int) -> None:
-        assert self.process.stdout is not None
-        while len(self.acknowledged) < commits:
-            line = self.process.stdout.readline()
-            assert line, "the writer has ended"
-            self.acknowledged.append(line.strip())
-
-    def hear_to_the_end(self) -> set[str]:
-        """Everything that was acknowledged before it was ended, which it is now at the latest."""
-        assert self.process.stdout is not None
-        self.process.kill()
-        if not self.process.stdout.closed:
-            self.acknowledged += self.process.communicate()[0].split()
-        return set(self.acknowledged)
-
-
-@contextmanager
-def writing(*arguments: str | Path) -> Iterator[Writer]:
-    writer = Writer(*arguments)
-    try:
-        yield writer
-    finally:
-        writer.hear_to_the_end()
 
 
 def found_in(path: Path, query: str) -> set[str]:
