@@ -10,7 +10,7 @@ from tests.tidy.tree import Source, python_sources
 
 Rule = Callable[[Source], Iterator[Finding]]
 
-EVERYWHERE = ("src", "tests", "bench")
+EVERYWHERE = ("src", "tests", "bench", "proof")
 # The tests and the bench stand outside of the system: they may look at the clock and print.
 RULES: list[tuple[Rule, tuple[str, ...]]] = [
     (rules.long_files, EVERYWHERE),

@@ -1,0 +1,110 @@
+"""What the client's acknowledged calls demand of each job, and what they forbid."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+
+from proof.checker.cron import fires_ms
+from proof.checker.evidence import Evidence
+from proof.records import Answered, Call
+
+Span = tuple[float, float]
+"""Seconds, from and to."""
+FOREVER = math.inf
+
+
+class Demand(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one job: all its instants, those at which it was certainly to run, and the spans in which nothing of its schedule may start."""
+
+    marker: str
+    job_id: str | None
+    asked: dict[str, Any]
+    certain: bool
+    """Whether its creation was acknowledged."""
+    instants_ms: frozenset[int]
+    required_ms: frozenset[int]
+    forbidden: list[Span]
+
+    @property
+    def misfire(self) -> str:
+        return str(self.asked.get("misfire", {}).get("policy", "fire_once"))
+
+    @property
+    def concurrency(self) -> int | None:
+        limit = self.asked.get("concurrency")
+        return limit if isinstance(limit, int) else None
+
+    @property
+    def is_hostile(self) -> bool:
+        """Whether it calls a host that was told to behave badly: how late it is, is the host's doing."""
+        return self.marker.startswith("hostile-")
+
+    @property
+    def overlap(self) -> str:
+        return str(self.asked.get("overlap", "skip" if self.concurrency is None else "allow"))
+
+
+def demands(evidence: Evidence) -> dict[str, Demand]:
+    """By marker."""
+    later: dict[str, list[Call]] = defaultdict(list)
+    for call in evidence.calls:
+        if call.operation in ("pause", "resume", "delete") and call.answered is not Answered.REFUSED:
+            later[call.marker].append(call)
+    return {
+        call.marker: _demand(call, sorted(later[call.marker], key=lambda one: one.sent_s), evidence)
+        for call in evidence.calls
+        if call.operation == "create" and call.answered is not Answered.REFUSED
+    }
+
+
+def _demand(created: Call, later: list[Call], evidence: Evidence) -> Demand:
+    certain = created.answered is Answered.ACKNOWLEDGED
+    schedule = created.asked.get("schedule")
+    instants = frozenset(fires_ms(schedule)) if schedule else frozenset()
+    active = _active(created, later) if certain else []
+    return Demand(
+        marker=created.marker,
+        job_id=evidence.job_of_marker.get(created.marker),
+        asked=created.asked,
+        certain=certain,
+        instants_ms=instants,
+        required_ms=frozenset(
+            at_ms for at_ms in instants if any(since <= at_ms / 1000 < until for since, until in active)
+        ),
+        forbidden=_forbidden(later),
+    )
+
+
+def _active(created: Call, later: list[Call]) -> list[Span]:
+    """When it certainly was to run: after the answers to what sets it going, until the sending of what may stop it."""
+    spans: list[Span] = []
+    # One instant that had come before the answer did is due at once, and never lost.
+    since: float | None = created.answered_s if "at" not in created.asked.get("schedule", {}) else 0.0
+    for call in later:
+        if call.operation != "resume" and since is not None:
+            spans.append((since, call.sent_s))
+            since = None
+        elif call.operation == "resume" and call.answered is Answered.ACKNOWLEDGED and since is None:
+            since = call.answered_s
+        if call.operation == "delete" or call.answered is Answered.UNKNOWN:
+            # What was not answered may take effect at any time later.
+            return spans if since is None else [*spans, (since, call.sent_s)]
+    return spans if since is None else [*spans, (since, FOREVER)]
+
+
+def _forbidden(later: list[Call]) -> list[Span]:
+    """From the answer to a pause until a resume is sent; from the answer to a deletion for ever."""
+    spans: list[Span] = []
+    for number, call in enumerate(later):
+        if call.operation == "resume" or call.answered is not Answered.ACKNOWLEDGED:
+            continue
+        if call.operation == "delete":
+            spans.append((call.answered_s, FOREVER))
+        else:
+            ends = [after.sent_s for after in later[number + 1 :] if after.operation == "resume"]
+            spans.append((call.answered_s, min(ends, default=FOREVER)))
+    return spans

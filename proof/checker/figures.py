@@ -1,0 +1,134 @@
+"""Figures of a scenario: how late things started beside faults and without them, and how long it took until all was as before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from proof.checker.arrivals import faults_behind
+from proof.checker.demand import demands
+from proof.checker.evidence import Evidence
+from proof.records import Fault, Hit, instant_s
+
+ON_TIME_S = 0.25
+"""How late a start may be that shows that all is as before: what the product promises of 95 in 100."""
+
+
+class Start(msgspec.Struct, frozen=True):
+    """A first hit of an occurrence that nothing but the product could delay."""
+
+    due_s: float
+    hit_s: float
+
+    @property
+    def lag_s(self) -> float:
+        return self.hit_s - self.due_s
+
+
+class FaultFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one fault. `failover_s`: until everything that was due or in lost hands had been started."""
+
+    kind: str
+    victim: str
+    begin_s: float
+    lasted_s: float
+    in_flight: int
+    lost: int
+    second_hits: int
+    failover_s: float | None
+    recovery_s: float | None
+
+
+def starts(evidence: Evidence) -> list[Start]:
+    """Of jobs without limits that nobody paused, at targets that answer: their lag is the product's own."""
+    touched = {call.marker for call in evidence.calls if call.operation in ("pause", "resume", "delete")}
+    free = {
+        demand.marker
+        for demand in demands(evidence).values()
+        if demand.marker not in touched
+        and demand.concurrency is None
+        and not demand.is_hostile
+        and (demand.overlap == "allow" or len(demand.instants_ms) == 1)
+    }
+    found = []
+    for run_id, hits in evidence.hits_of.items():
+        run = evidence.run_by_id.get(run_id)
+        if run is not None and run.kind == "scheduled" and hits[0].path == "/ok" and hits[0].marker in free:
+            found.append(Start(instant_s(run.scheduled_at), hits[0].at_s))
+    return sorted(found, key=lambda start: start.due_s)
+
+
+def fault_figures(evidence: Evidence, all_starts: Sequence[Start]) -> list[FaultFigures]:
+    return [_fault(fault, evidence, all_starts) for fault in sorted(evidence.faults, key=lambda fault: fault.begin_s)]
+
+
+def _fault(fault: Fault, evidence: Evidence, all_starts: Sequence[Start]) -> FaultFigures:
+    in_flight = lost = 0
+    again: list[Hit] = []
+    for run in evidence.runs:
+        hits = {hit.token: hit for hit in evidence.hits_of.get(run.id, [])}
+        for attempt in run.attempts:
+            hit = hits.get(attempt.token)
+            if hit is not None and hit.at_s <= fault.begin_s < instant_s(attempt.finished_at):
+                in_flight += 1
+            if attempt.outcome == "lost" and fault in faults_behind(attempt, evidence):
+                lost += 1
+                later = [other for token, other in sorted(hits.items()) if token > attempt.token]
+                again += later[:1] if hit is not None else []
+    late = [start.hit_s - max(start.due_s, fault.begin_s) for start in all_starts if _met(start, fault)]
+    after = [start.hit_s for start in all_starts if start.due_s >= fault.end_s and start.lag_s <= ON_TIME_S]
+    return FaultFigures(
+        kind=fault.kind,
+        victim=fault.victim,
+        begin_s=fault.begin_s,
+        lasted_s=fault.end_s - fault.begin_s,
+        in_flight=in_flight,
+        lost=lost,
+        second_hits=len(again),
+        failover_s=max((*late, *(hit.at_s - fault.begin_s for hit in again)), default=None),
+        recovery_s=min(after) - fault.end_s if after else None,
+    )
+
+
+def _met(start: Start, fault: Fault) -> bool:
+    """Whether a fault lay between the time of an occurrence, or its claim a second before, and its start."""
+    return fault.begin_s - 1 <= start.due_s <= fault.settled_s and start.hit_s >= fault.begin_s
+
+
+def figures(evidence: Evidence) -> dict[str, float]:
+    """By name. What cannot be told, because there was nothing of it, is left out."""
+    all_starts = starts(evidence)
+    inside: list[float] = []
+    outside: list[float] = []
+    planned: list[float] = []
+    for start in all_starts:
+        met = [fault for fault in evidence.faults if fault.begin_s <= start.hit_s and start.due_s <= fault.settled_s]
+        (inside if met else outside).append(start.lag_s * 1000)
+        if any(fault.planned and start.due_s <= fault.end_s for fault in met):
+            planned.append(start.lag_s * 1000)
+    told: dict[str, float] = {
+        "occurrences": sum(len(demand.required_ms) for demand in demands(evidence).values()),
+        "runs": len(evidence.runs),
+        "hits": len(evidence.hits),
+        "second_hits": sum(len(hits) - 1 for hits in evidence.hits_of.values()),
+        "lost_attempts": sum(attempt.outcome == "lost" for run in evidence.runs for attempt in run.attempts),
+    }
+    for name, lags in (("outside", outside), ("inside", inside)):
+        for share in (50, 95, 99):
+            told |= {f"lag_p{share}_{name}_ms": percentile(lags, share)} if lags else {}
+        told |= {f"lag_max_{name}_ms": max(lags)} if lags else {}
+    told |= {"handover_ms": max(planned)} if planned else {}
+    each = fault_figures(evidence, all_starts)
+    told["second_hits_beyond_in_flight"] = sum(max(0, one.second_hits - one.in_flight) for one in each)
+    for name in ("failover_s", "recovery_s"):
+        values = [getattr(one, name) for one in each]
+        if values and None not in values:
+            told[name] = max(values)
+    return {name: round(value, 3) for name, value in told.items()}
+
+
+def percentile(values: Sequence[float], share: int) -> float:
+    """The least value that so many of a hundred do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
