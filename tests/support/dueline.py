@@ -59,9 +59,9 @@ class DuelineProcess:
         """None while it lives."""
         return self._process.poll()
 
-    def wait_until_running(self) -> str | None:
+    def wait_until_running(self, *, within_s: float = START_S_MAX) -> str | None:
         """Until it says so; answers the address of its API, if it has one."""
-        deadline = time.monotonic() + START_S_MAX
+        deadline = time.monotonic() + within_s
         while "is running" not in (said := self._out.read_text()):
             assert self._process.poll() is None, f"{self.name} ended: {said}{self._log.read_text()}"
             assert time.monotonic() < deadline, f"{self.name} does not start: {said}{self._log.read_text()}"

@@ -87,7 +87,7 @@ class PostgresServer:
             if not (self.data_dir / "PG_VERSION").exists():
                 self._make_data_dir()
                 self._initialise()
-            self._port = _free_port()
+            self._port = free_port()
             self.start()
         except BaseException:  # reason: whatever stopped the start, the directory and the watchdog must not stay.
             self.close()
@@ -258,7 +258,8 @@ def _run_on_a_thread(work: Coroutine[Any, Any, None]) -> None:
         executor.submit(asyncio.run, work).result()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody listens at, and that nobody gets by chance."""
     for port in random.sample(PORTS, k=100):
         with socket.socket() as probe:
             try:

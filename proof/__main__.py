@@ -1,0 +1,73 @@
+"""python -m proof [SCENARIO …]: hurt real processes, one scenario after the other, and judge each; all of them without a name.
+
+`SEED` repeats what chance decided in an earlier run. The last line is all of it as JSON, which is also in `results/latest.json`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import msgspec
+
+from proof.checker.verdict import Verdict
+from proof.scenarios import ALL
+from proof.scene import RESULTS, play
+
+COLUMNS = ("hits", "second_hits", "lag_p95_outside_ms", "lag_p95_inside_ms", "failover_s", "recovery_s")
+
+
+def main(names: list[str]) -> int:
+    plans = {plan.name: plan for plan in ALL}
+    unknown = set(names) - plans.keys()
+    if unknown:
+        print(f"no such scenario: {', '.join(sorted(unknown))}; there are {', '.join(plans)}", file=sys.stderr)
+        return 2
+    seed = int(os.environ.get("SEED") or time.time_ns() % 1_000_000)
+    print(f"seed {seed}", flush=True)
+    verdicts: list[Verdict] = []
+    skipped: dict[str, str] = {}
+    for name in names or plans:
+        if (reason := plans[name].why_not()) is not None:
+            skipped[name] = reason
+            print(f"{name:20} skipped: {reason}", flush=True)
+            continue
+        began_s = time.monotonic()
+        verdict = play(plans[name], seed)
+        verdicts.append(verdict)
+        print(_line(verdict, time.monotonic() - began_s), flush=True)
+    print(_table(verdicts))
+    told = {"seed": seed, "skipped": skipped, "scenarios": [_figures(verdict) for verdict in verdicts]}
+    (RESULTS / "latest.json").write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=2))
+    print(msgspec.json.encode(told).decode())
+    return 0 if all(verdict.is_green for verdict in verdicts) else 1
+
+
+def _line(verdict: Verdict, took_s: float) -> str:
+    mark = "green" if verdict.is_green else "RED"
+    problems = [f"{finding.invariant}: {finding.violations[0]}" for finding in verdict.findings if finding.violations]
+    return "\n    ".join([f"{verdict.scenario:20} {mark:6} {took_s:4.0f} s", *problems, *verdict.missed])
+
+
+def _table(verdicts: list[Verdict]) -> str:
+    lines = ["", " ".join([f"{'scenario':20}", *(f"{name:>18}" for name in COLUMNS)])]
+    for verdict in verdicts:
+        cells = (f"{verdict.figures[name]:>18,.10g}" if name in verdict.figures else f"{'-':>18}" for name in COLUMNS)
+        lines.append(" ".join([f"{verdict.scenario:20}", *cells]))
+    return "\n".join(lines)
+
+
+def _figures(verdict: Verdict) -> dict[str, object]:
+    return {
+        "scenario": verdict.scenario,
+        "store": verdict.store,
+        "green": verdict.is_green,
+        "broken": verdict.broken,
+        "missed": verdict.missed,
+        "figures": verdict.figures,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,168 @@
+"""A scenario from its first process to the verdict: a scene is set, something happens in it, it comes to rest, and it is judged."""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from proof import load, records
+from proof.checker.verdict import Verdict
+from proof.client import Client
+from proof.dump import dump, live_runs
+from proof.fleet import Fleet
+from proof.nemesis import Nemesis
+from proof.records import Scenario
+from proof.target import Target
+from tests.support.postgres import PostgresServer
+
+RESULTS = Path(__file__).with_name("results")
+DATABASE = "dueline"
+LEAD_S = 5.0
+"""From the first call to the first occurrence: time to create all jobs."""
+REST_S_MAX = 90.0
+"""For the rest to come to rest after the last occurrence."""
+POSTGRES = "PostgreSQL"
+SQLITE = "SQLite"
+ROLES = ("scheduler", "scheduler", "worker", "worker", "api")
+STEADY = {"lag_p95_outside_ms": 250.0}
+
+
+@dataclass
+class Scene:
+    """What a scenario may use. `server` is there where the store is PostgreSQL."""
+
+    folder: Path
+    seed: int
+    begin_s: float
+    end_s: float
+    fleet: Fleet
+    client: Client
+    target: Target
+    nemesis: Nemesis
+    kept: ExitStack
+    server: PostgresServer | None
+    random: random.Random
+
+    @property
+    def database(self) -> PostgresServer:
+        assert self.server is not None
+        return self.server
+
+    def add_target(self, name: str) -> Target:
+        """Another host, with a log of its own, which is there until the scene is over."""
+        target = Target(self.folder / records.HITS.replace("*", f"-{name}"))
+        self.kept.callback(target.close)
+        return target
+
+    def until(self, second: float) -> None:
+        """Wait for a second of the scenario, which begins with the first occurrence."""
+        time.sleep(max(0.0, self.begin_s + second - time.time()))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One scenario: `happens` runs while the load does. `why_not` says what a machine lacks for it."""
+
+    name: str
+    tells: str
+    happens: Callable[[Scene], None]
+    lasts_s: float = 40.0
+    store: str = POSTGRES
+    faults_min: int = 1
+    each_second: int = 80
+    wanted: dict[str, float] = field(default_factory=dict)
+    why_not: Callable[[], str | None] = lambda: None
+
+
+def play(plan: Plan, seed: int) -> Verdict:
+    """Everything from the first process to the verdict; the logs stay in `results`."""
+    folder = RESULTS / plan.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with _set(plan, seed, folder) as scene:
+        jobs = list(load.jobs(scene.target.url, scene.begin_s, scene.end_s, each_second=plan.each_second))
+        scene.client.create_many(jobs)
+        traffic = load.Traffic(scene.client, scene.target.url, seed)
+        scene.until(0)
+        traffic.start()
+        plan.happens(scene)
+        scene.until(plan.lasts_s)
+        traffic.stop()
+        _rest(scene)
+        ended_s = time.time()
+        recurring = [id for marker, id in scene.client.job_ids.items() if not marker.startswith(("once-", "burst-"))]
+        dump(scene.client, recurring, scene.fleet.health_urls(), folder, over_at=load.instant(ended_s))
+        scenario = Scenario(
+            name=plan.name,
+            seed=seed,
+            store=plan.store,
+            began_s=scene.begin_s,
+            ended_s=ended_s,
+            dumped_s=time.time(),
+            hits_min=int(plan.each_second * plan.lasts_s / 2),
+            faults_min=plan.faults_min,
+            wanted=STEADY | plan.wanted,
+        )
+        (folder / records.SCENARIO).write_bytes(msgspec.json.encode(scenario))
+    return judged(folder)
+
+
+def judged(folder: Path) -> Verdict:
+    """The verdict of the judge, who is a process of its own."""
+    subprocess.run([sys.executable, "-m", "proof.checker", str(folder)], stdout=subprocess.DEVNULL)
+    return msgspec.json.decode((folder / records.VERDICT).read_bytes(), type=Verdict)
+
+
+@contextmanager
+def _set(plan: Plan, seed: int, folder: Path) -> Iterator[Scene]:
+    with ExitStack() as kept:
+        server = None
+        db = str(folder / "dueline.db")
+        if plan.store == POSTGRES:
+            server = kept.enter_context(PostgresServer(durable=True))
+            server.create_database(DATABASE)
+            db = server.dsn(DATABASE)
+        target = Target(folder / records.HITS.replace("*", ""))
+        kept.callback(target.close)
+        fleet = Fleet(folder, db)
+        kept.callback(fleet.close)
+        fleet.start(*(ROLES if server is not None else ("serve",)))
+        client = Client(fleet.url, folder / records.CALLS)
+        kept.callback(client.close)
+        nemesis = Nemesis(folder / records.FAULTS)
+        kept.callback(nemesis.close)
+        begin_s = math.ceil(time.time() + LEAD_S)
+        yield Scene(
+            folder=folder,
+            seed=seed,
+            begin_s=begin_s,
+            end_s=begin_s + plan.lasts_s,
+            fleet=fleet,
+            client=client,
+            target=target,
+            nemesis=nemesis,
+            kept=kept,
+            server=server,
+            random=random.Random(seed),
+        )
+
+
+def _rest(scene: Scene) -> None:
+    """Until no run is live, or for as long as that may take: then the judge finds what is left."""
+    deadline = time.monotonic() + REST_S_MAX
+    quiet = 0
+    while quiet < 3 and time.monotonic() < deadline:
+        quiet = quiet + 1 if live_runs(scene.client) == 0 else 0
+        time.sleep(1.0)
+    # A worker tells what it is busy with in its next heartbeat.
+    time.sleep(3.0)
