@@ -259,8 +259,9 @@ class Worker:
                 self._membership.boot_id, queue, lane, ahead_ms=limits.AHEAD_MS, limit=limit
             )
             now_ms = self._membership.time.now_ms()
-            due = [claim for claim in claimed.claims if claim.due_ms <= now_ms]
-            ahead = [claim for claim in claimed.claims if claim.due_ms > now_ms]
+            # What became due while the answer was on its way was claimed ahead: it has no place yet, and its job may have changed.
+            due = [claim for claim in claimed.claims if claim.due_ms <= min(now_ms, claim.claimed_ms)]
+            ahead = [claim for claim in claimed.claims if claim.due_ms > min(now_ms, claim.claimed_ms)]
             if ahead:
                 self._holding.add(ahead, tasks=is_task(lane))
                 self._hold_loop.wakeup.wake()
