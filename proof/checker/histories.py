@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 from proof.checker.evidence import TERMINAL, Evidence
-from proof.checker.findings import Finding
+from proof.checker.findings import CLOCKS_MS, Finding
 from proof.records import Run, instant_ms
 
 LIVE = frozenset({"scheduled", "ready", "held", "running", "retrying"})
-STARTS_AHEAD_MS = 5
-"""What the clocks of a worker and of the store may differ by."""
+EARLY_MS = 5
 FAILURES = frozenset({"refused", "unreachable", "timed_out", "errored", "impossible", "lost"})
 
 
@@ -94,7 +93,7 @@ def _times(run: Run) -> list[str]:
         if attempt.started_at is not None:
             started_ms = instant_ms(attempt.started_at)
             steps.append((f"attempt {attempt.attempt} started", started_ms))
-            if started_ms < scheduled_ms - STARTS_AHEAD_MS:
+            if started_ms < scheduled_ms - EARLY_MS:
                 return [f"{run.id} started {scheduled_ms - started_ms} ms before it was due"]
         steps.append((f"attempt {attempt.attempt} finished", instant_ms(attempt.finished_at)))
     if run.finished_at is not None:
@@ -102,7 +101,7 @@ def _times(run: Run) -> list[str]:
     return [
         f"{run.id}: {after} {at_ms - then_ms} ms before {before}"
         for (before, at_ms), (after, then_ms) in pairwise(steps)
-        if then_ms < at_ms - STARTS_AHEAD_MS
+        if then_ms < at_ms - CLOCKS_MS
     ][:1]
 
 
@@ -114,8 +113,6 @@ def _seen_times(run: Run, evidence: Evidence) -> list[str]:
         for hit in evidence.hits_of.get(run.id, [])
         if (attempt := ended.get(hit.token)) is not None
         and not (
-            instant_ms(attempt.claimed_at) - STARTS_AHEAD_MS
-            <= hit.at_s * 1000
-            <= instant_ms(attempt.finished_at) + STARTS_AHEAD_MS
+            instant_ms(attempt.claimed_at) - CLOCKS_MS <= hit.at_s * 1000 <= instant_ms(attempt.finished_at) + CLOCKS_MS
         )
     ]

@@ -6,11 +6,9 @@ from collections import Counter
 
 from proof.checker.demand import demands
 from proof.checker.evidence import TERMINAL, Evidence
-from proof.checker.findings import Finding
+from proof.checker.findings import CLOCKS_MS, Finding
 from proof.records import Run, instant_ms
 
-TOLERANCE_MS = 5
-"""A start is told by the worker's clock and an end by the store's."""
 TIMEOUT_GRACE_S = 10.0
 """What a worker has beyond an attempt's timeout to report it, by the product's own word."""
 
@@ -58,10 +56,7 @@ def _attempts(run: Run) -> list[tuple[int, int]]:
 def _most_at_once(spans: list[tuple[int, int]]) -> tuple[int, int]:
     """The most, and when."""
     steps = sorted(
-        step
-        for since, until in spans
-        if until - TOLERANCE_MS > since
-        for step in ((since, 1), (until - TOLERANCE_MS, -1))
+        step for since, until in spans if until - CLOCKS_MS > since for step in ((since, 1), (until - CLOCKS_MS, -1))
     )
     most = now = at_ms = 0
     for step_ms, change in steps:

@@ -141,7 +141,7 @@ def former_owner(evidence: Evidence) -> Evidence:
 
 
 def times_out_of_order(evidence: Evidence) -> Evidence:
-    return with_run(evidence, "run_every_7", attempts=[attempt(1, 7, claimed_at=at(7.04), started_at=at(7.01))])
+    return with_run(evidence, "run_every_7", attempts=[attempt(1, 7, claimed_at=at(7.3), started_at=at(7.01))])
 
 
 def no_state(evidence: Evidence) -> Evidence:
@@ -153,7 +153,7 @@ def seen_after_its_end(evidence: Evidence) -> Evidence:
 
 
 def two_of_an_exclusive_job(evidence: Evidence) -> Evidence:
-    second = attempt(1, 10)
+    second = attempt(1, 10, lasts_s=0.5)
     told = with_run(evidence, "run_alone_10", attempts=[second], state="succeeded", finished_at=second.finished_at)
     return spoilt(told, hits=[*told.hits, *hits_of(run("alone", 10, [second]))])
 
