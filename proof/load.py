@@ -34,7 +34,7 @@ def asked(kind: str, url: str, **more: Any) -> dict[str, Any]:
 
 
 def jobs(url: str, begin_s: float, end_s: float, *, each_second: int = 80) -> Iterator[dict[str, Any]]:
-    """Some 110 runs a second by default, spread over each second; all of them end with the scenario."""
+    """Some 130 runs a second by default, spread over each second; all of them end with the scenario."""
     ends = {"end_at": instant(end_s)}
 
     def every(period_s: int, number: int = 0, of: int = 1) -> dict[str, Any]:
@@ -56,9 +56,10 @@ def jobs(url: str, begin_s: float, end_s: float, *, each_second: int = 80) -> It
         yield asked("minute", ok, schedule=cron("* * * * *", zone), **free)
     for number in range(3):
         yield asked("exclusive", f"{url}/slow/1.4", schedule=every(1, number, 3))
-        yield asked("slow", f"{url}/slow/0.8", schedule=every(1, number, 3), **free)
         yield asked("two", f"{url}/slow/0.8", schedule=every(1, number, 3), concurrency=2, misfire=ALL_MISSED)
         yield asked("flaky", f"{url}/first/status/500", schedule=every(2, number, 3), **free)
+    for number in range(20):
+        yield asked("slow", f"{url}/slow/0.8", schedule=every(1, number, 20), **free)
     yield asked("polite", f"{url}/first/retry-after/2", schedule=every(5), **free)
     hopeless = {"max_attempts": 2, "backoff": "fixed", "base": "1s"}
     yield asked("hopeless", f"{url}/status/500", schedule=every(5), retry=hopeless, **free)
