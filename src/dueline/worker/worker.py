@@ -294,7 +294,10 @@ class Worker:
         """After asking whether they are still ours: the job may have been changed meanwhile."""
         confirmed = await self._store.confirm(claims)
         await self._starter.start([claim for claim in claims if confirmed.tokens.get(claim.run_id) == claim.token])
-        await settle_overlaps(self._store, self._definitions, confirmed.blocked)
+        unsettled = {one.run_id for one in await settle_overlaps(self._store, self._definitions, confirmed.blocked)}
+        if unsettled:
+            # They are still claimed, and nobody has them in hand: whoever claims them again finds the place free.
+            await self._store.release([claim for claim in claims if claim.run_id in unsettled])
 
     def _hold(self, claim: Claim, work: Prepared) -> None:
         self._holding.add([claim], tasks=isinstance(work, PreparedTask))

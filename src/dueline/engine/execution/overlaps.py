@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dueline.domain.ids import RunId
 from dueline.domain.overlap import OverlapVerdict, decide
 from dueline.domain.states import EndReason
 from dueline.engine.definitions import Definitions
@@ -9,10 +10,13 @@ from dueline.store.protocol import RunStore
 from dueline.store.shapes import Blocked
 
 
-async def settle_overlaps(store: RunStore, definitions: Definitions, blocked: list[Blocked]) -> None:
-    """Have each of them do what its policy says: wait, take the other's place, or end."""
+async def settle_overlaps(store: RunStore, definitions: Definitions, blocked: list[Blocked]) -> list[Blocked]:
+    """Have each of them do what its policy says: wait, take the other's place, or end.
+
+    Answers those that nothing is known to have become of: as a rule the other run has ended meanwhile, and they may start after all.
+    """
     if not blocked:
-        return
+        return []
     versions = await definitions.load({(run.job_id, run.version) for run in blocked})
     hold, skip, displace = [], [], []
     held_now: dict[bytes, int] = {}
@@ -27,9 +31,11 @@ async def settle_overlaps(store: RunStore, definitions: Definitions, blocked: li
                 displace.append(run)
             case _:
                 skip.append(run)
+    settled: set[RunId] = set()
     if hold:
-        await store.hold_blocked(hold)
+        settled |= await store.hold_blocked(hold)
     if displace:
-        await store.displace_blocked(displace, reason=EndReason.SUPERSEDED)
+        settled |= await store.displace_blocked(displace, reason=EndReason.SUPERSEDED)
     if skip:
-        await store.skip_blocked(skip, reason=EndReason.OVERLAP)
+        settled |= await store.skip_blocked(skip, reason=EndReason.OVERLAP)
+    return [run for run in blocked if run.run_id not in settled]
