@@ -62,6 +62,8 @@ def _may_be_left_out(demand: Demand, at_ms: int, run: Run | None, evidence: Evid
     """Whether its policies leave an occurrence out, and what happened around it was a case for them."""
     one = evidence.occurrence_of.get((demand.job_id or "", at_ms))
     reason = run.reason if run is not None else (one.reason or one.verdict) if one is not None else None
+    if reason == "job_deleted" and run is not None and run.finished_at is not None:
+        return demand.deleted_s is not None and instant_s(run.finished_at) >= demand.deleted_s
     if reason == "overlap":
         decided_s = instant_s(run.finished_at) if run is not None and run.finished_at is not None else at_ms / 1000
         return demand.overlap in ("skip", "queue_one") and _was_under_way(demand, decided_s, run, evidence)
@@ -179,13 +181,25 @@ def explained(evidence: Evidence) -> Finding:
             for attempt in run.attempts
             if attempt.outcome == "lost" and not faults_behind(attempt, evidence)
         ]
+        wrong += [
+            f"{run.id} was claimed at {attempt.claimed_at}, never started, and given up at {attempt.finished_at}"
+            for attempt in run.attempts
+            if attempt.outcome == "timed_out" and _was_forgotten(attempt, hits, evidence)
+        ]
     return Finding(
         invariant="I4",
-        promise="a second hit follows an attempt that failed, and a lost one needs a fault",
+        promise="a second hit follows an attempt that failed; one that was lost, or never made, needs a fault",
         looked_at=looked_at,
         violations=wrong,
         notes={"second hits, explained": duplicates},
     )
+
+
+def _was_forgotten(attempt: Attempt, hits: list[Hit], evidence: Evidence) -> bool:
+    """Whether it ran out of time without a call, and nobody was hurt all the while."""
+    claimed_s, finished_s = instant_s(attempt.claimed_at), instant_s(attempt.finished_at)
+    hurt = any(fault.begin_s <= finished_s and claimed_s <= fault.end_s for fault in evidence.faults)
+    return not hurt and all(hit.token != attempt.token for hit in hits)
 
 
 def faults_behind(attempt: Attempt, evidence: Evidence) -> list[Fault]:

@@ -28,6 +28,8 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     instants_ms: frozenset[int]
     required_ms: frozenset[int]
     forbidden: list[Span]
+    deleted_s: float | None
+    """When a deletion was sent that was not refused: what waits then is cancelled."""
 
     @property
     def misfire(self) -> str:
@@ -76,6 +78,7 @@ def _demand(created: Call, later: list[Call], evidence: Evidence) -> Demand:
             at_ms for at_ms in instants if any(since <= at_ms / 1000 < until for since, until in active)
         ),
         forbidden=_forbidden(later),
+        deleted_s=min((call.sent_s for call in later if call.operation == "delete"), default=None),
     )
 
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from proof.checker.arrivals import faults_behind
 from proof.checker.demand import demands
 from proof.checker.evidence import Evidence
-from proof.records import Fault, Hit, instant_s
+from proof.records import Attempt, Fault, Hit, instant_s
 
 ON_TIME_S = 0.25
 """How late a start may be that shows that all is as before: what the product promises of 95 in 100."""
@@ -72,7 +71,7 @@ def _fault(fault: Fault, evidence: Evidence, all_starts: Sequence[Start]) -> Fau
             hit = hits.get(attempt.token)
             if hit is not None and hit.at_s <= fault.begin_s < instant_s(attempt.finished_at):
                 in_flight += 1
-            if attempt.outcome == "lost" and fault in faults_behind(attempt, evidence):
+            if attempt.outcome == "lost" and _took(fault, attempt):
                 lost += 1
                 later = [other for token, other in sorted(hits.items()) if token > attempt.token]
                 again += later[:1] if hit is not None else []
@@ -89,6 +88,11 @@ def _fault(fault: Fault, evidence: Evidence, all_starts: Sequence[Start]) -> Fau
         failover_s=max((*late, *(hit.at_s - fault.begin_s for hit in again)), default=None),
         recovery_s=min(after) - fault.end_s if after else None,
     )
+
+
+def _took(fault: Fault, attempt: Attempt) -> bool:
+    """Whether an attempt was in somebody's hands when a fault began."""
+    return instant_s(attempt.claimed_at) <= fault.begin_s <= instant_s(attempt.finished_at)
 
 
 def _met(start: Start, fault: Fault) -> bool:

@@ -116,6 +116,12 @@ def lost_without_a_fault(evidence: Evidence) -> Evidence:
     return spoilt(evidence, faults=[msgspec.structs.replace(evidence.faults[0], planned=True)])
 
 
+def forgotten_claim(evidence: Evidence) -> Evidence:
+    forgotten = attempt(1, 16, lasts_s=1, outcome="timed_out", started_at=None)
+    told = with_run(evidence, "run_every_16", attempts=[forgotten, attempt(2, 18)], finished_at=at(18.05))
+    return with_hit(told, "run_every_16", attempt=2, token=3, at_s=BEGIN_S + 18.004)
+
+
 def untold_attempt(evidence: Evidence) -> Evidence:
     return with_hit(evidence, "run_every_7", token=9)
 
@@ -221,6 +227,7 @@ BROKEN: list[tuple[str, Callable[[Evidence], Evidence]]] = [
     ("I4", hit_after_success),
     ("I4", lost_without_a_fault),
     ("I4", untold_attempt),
+    ("I4", forgotten_claim),
     ("I5", early_start),
     ("I5", impatient),
     ("I6", two_ends),
@@ -287,6 +294,20 @@ def test_a_paused_job_owes_nothing_until_it_is_resumed() -> None:
     ]
     evidence = spoilt(gone, calls=[*gone.calls, *changes], occurrences=[*gone.occurrences, *told])
     assert judge(evidence).broken == []
+
+
+def test_what_waits_when_its_job_is_deleted_is_cancelled() -> None:
+    """But not before."""
+    late = with_run(clean(), "run_every_18", attempts=[], state="cancelled", reason="job_deleted", finished_at=at(19.6))
+    late = spoilt(
+        without_run(late, "run_every_19"),
+        hits=[hit for hit in late.hits if hit.run not in ("run_every_18", "run_every_19")],
+    )
+    deleted = call("delete", 18.8, marker="every", id="job_every")
+    told = [job for job in late.jobs if job.id != "job_every"]
+    assert judge(spoilt(late, calls=[*late.calls, deleted], jobs=told)).broken == []
+    early = with_run(late, "run_every_18", finished_at=at(18.5))
+    assert judge(spoilt(early, calls=[*late.calls, deleted], jobs=told)).broken == ["I1"]
 
 
 def test_figures_tell_lag_failover_and_recovery() -> None:
