@@ -73,9 +73,12 @@ def freeze(process: DuelineProcess) -> dict[str, bool]:
 
 
 def thaw(process: DuelineProcess) -> dict[str, bool]:
-    """Let it go on, and wait until it has noticed that others took it for dead."""
+    """Let it go on, and wait until it has noticed that others took it for dead. A worker has offered its results before, in vain."""
     process.resume()
-    return {"declared dead": seen(lambda: process.counted("declared dead by others; starting again") > 0)}
+    noticed = {"declared dead": seen(lambda: process.counted("declared dead by others; starting again") > 0)}
+    if process.name.startswith("worker"):
+        noticed["results refused"] = seen(lambda: process.counted("results refused") > 0)
+    return noticed
 
 
 def crash(server: PostgresServer) -> dict[str, bool]:

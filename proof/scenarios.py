@@ -111,7 +111,7 @@ def server_killed(scene: Scene) -> None:
     for second in (8, 20):
         scene.until(second + scene.random.random())
         victim = scene.fleet.one("serve")
-        with scene.nemesis.fault("kill -9", victim.name, failover_s=FAILOVER_S) as evidence:
+        with scene.nemesis.fault("kill -9", victim.name, recovery_s=RECOVERY_S) as evidence:
             evidence |= kill(victim)
             time.sleep(1)
             scene.fleet.start("serve")
@@ -141,5 +141,5 @@ ALL = [
         wanted={"lag_p95_inside_ms": 250.0},
     ),
     Plan("sqlite_baseline", "nothing happens", nothing, store=SQLITE, faults_min=0),
-    Plan("sqlite_killed", "the embedded server dies twice", server_killed, store=SQLITE, faults_min=2, wanted=NODE),
+    Plan("sqlite_killed", "the embedded server dies twice", server_killed, store=SQLITE, faults_min=2, wanted=STORE),
 ]
