@@ -10,6 +10,8 @@ DB ?=
 ARGS ?=
 ONLY ?=
 QUICK ?=
+SCENARIO ?=
+SEED ?=
 
 # uv from the machine if it has one, otherwise our own pinned copy.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -47,8 +49,15 @@ years: .venv/.ready-dev ## Walk through two years of time in twelve zones
 	.venv/bin/pytest -m long tests/testing/test_years.py $(ARGS)
 
 .PHONY: faults
-faults: .venv/.ready-dev ## Kill, stop, drain and flood real processes
+faults: .venv/.ready-dev ## Hurt real processes, and judge what became of their work: make faults SCENARIO=worker_killed
+ifndef SCENARIO
 	.venv/bin/pytest -m "long or not long" tests/faults $(ARGS)
+endif
+	@SEED='$(SEED)' .venv/bin/python -m proof $(SCENARIO)
+
+.PHONY: guarantees
+guarantees: .venv/.ready-dev ## Write what make faults found last into docs/operating/guarantees.md
+	@.venv/bin/python -m proof.guide
 
 .PHONY: bench
 bench: .venv/.ready-dev | $(UV) ## Measure: make bench ONLY=dispatch_limits_pg QUICK=1
