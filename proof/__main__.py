@@ -13,7 +13,7 @@ import msgspec
 
 from proof.checker.verdict import Verdict
 from proof.scenarios import ALL
-from proof.scene import RESULTS, play
+from proof.scene import RESULTS, Plan, play
 
 COLUMNS = ("hits", "second_hits", "lag_p95_outside_ms", "lag_p95_inside_ms", "failover_s", "recovery_s")
 
@@ -27,6 +27,7 @@ def main(names: list[str]) -> int:
     seed = int(os.environ.get("SEED") or time.time_ns() % 1_000_000)
     print(f"seed {seed}", flush=True)
     verdicts: list[Verdict] = []
+    unmet: list[str] = []
     skipped: dict[str, str] = {}
     for name in names or plans:
         if (reason := plans[name].why_not()) is not None:
@@ -36,15 +37,22 @@ def main(names: list[str]) -> int:
         began_s = time.monotonic()
         verdict = play(plans[name], seed)
         verdicts.append(verdict)
-        print(_line(verdict, time.monotonic() - began_s), flush=True)
+        if not plans[name].is_met_by(verdict):
+            unmet.append(name)
+        print(_line(plans[name], verdict, time.monotonic() - began_s), flush=True)
     print(_table(verdicts))
-    told = {"seed": seed, "skipped": skipped, "scenarios": [_figures(verdict) for verdict in verdicts]}
+    told = {"seed": seed, "unmet": unmet, "skipped": skipped, "scenarios": [_figures(verdict) for verdict in verdicts]}
     (RESULTS / "latest.json").write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=2))
     print(msgspec.json.encode(told).decode())
-    return 0 if all(verdict.is_green for verdict in verdicts) else 1
+    return 1 if unmet else 0
 
 
-def _line(verdict: Verdict, took_s: float) -> str:
+def _line(plan: Plan, verdict: Verdict, took_s: float) -> str:
+    if plan.breaks:
+        found = (
+            f"found {', '.join(verdict.broken)}" if plan.is_met_by(verdict) else f"NOT FOUND: {', '.join(plan.breaks)}"
+        )
+        return f"{verdict.scenario:20} {found} {took_s:4.0f} s"
     mark = "green" if verdict.is_green else "RED"
     problems = [f"{finding.invariant}: {finding.violations[0]}" for finding in verdict.findings if finding.violations]
     return "\n    ".join([f"{verdict.scenario:20} {mark:6} {took_s:4.0f} s", *problems, *verdict.missed])

@@ -13,8 +13,9 @@ START_S_MAX = 60.0
 
 
 class Fleet:
-    def __init__(self, folder: Path, db: str) -> None:
+    def __init__(self, folder: Path, db: str, *, module: str) -> None:
         self._folder = folder
+        self._module = module
         self._db = db
         self._port = free_port()
         self._starts: Counter[str] = Counter()
@@ -52,7 +53,7 @@ class Fleet:
         has_api = role in ("api", "serve")
         port = self._port if has_api else free_port()
         option = "--port" if has_api else "--health-port"
-        process = DuelineProcess(self._folder, name, role, option, str(port), db=self._db)
+        process = DuelineProcess(self._folder, name, role, option, str(port), db=self._db, module=self._module)
         self.processes.append(process)
         self._health[name] = f"http://127.0.0.1:{port}"
         return process

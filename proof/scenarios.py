@@ -142,4 +142,22 @@ ALL = [
     ),
     Plan("sqlite_baseline", "nothing happens", nothing, store=SQLITE, faults_min=0),
     Plan("sqlite_killed", "the embedded server dies twice", server_killed, store=SQLITE, faults_min=2, wanted=STORE),
+    Plan(
+        "broken_early",
+        "a build whose clock is ahead",
+        nothing,
+        lasts_s=15,
+        faults_min=0,
+        module="proof.sabotage.early",
+        breaks=("I5",),
+    ),
+    Plan(
+        "broken_hasty",
+        "a build that starts without asking",
+        nothing,
+        lasts_s=15,
+        faults_min=0,
+        module="proof.sabotage.hasty",
+        breaks=("I9",),
+    ),
 ]

@@ -71,7 +71,10 @@ class Scene:
 
 @dataclass(frozen=True)
 class Plan:
-    """One scenario: `happens` runs while the load does. `why_not` says what a machine lacks for it."""
+    """One scenario: `happens` runs while the load does. `why_not` says what a machine lacks for it.
+
+    One that `breaks` invariants runs a broken build as its `module`, and is as it should be when the judge finds them broken.
+    """
 
     name: str
     tells: str
@@ -82,6 +85,11 @@ class Plan:
     each_second: int = 80
     wanted: dict[str, float] = field(default_factory=dict)
     why_not: Callable[[], str | None] = lambda: None
+    module: str = "dueline"
+    breaks: tuple[str, ...] = ()
+
+    def is_met_by(self, verdict: Verdict) -> bool:
+        return set(self.breaks) <= set(verdict.broken) if self.breaks else verdict.is_green
 
 
 def play(plan: Plan, seed: int) -> Verdict:
@@ -134,7 +142,7 @@ def _set(plan: Plan, seed: int, folder: Path) -> Iterator[Scene]:
             db = server.dsn(DATABASE)
         target = Target(folder / records.HITS.replace("*", ""))
         kept.callback(target.close)
-        fleet = Fleet(folder, db)
+        fleet = Fleet(folder, db, module=plan.module)
         kept.callback(fleet.close)
         fleet.start(*(ROLES if server is not None else ("serve",)))
         client = Client(fleet.url, folder / records.CALLS)
