@@ -35,7 +35,12 @@ def main(names: list[str]) -> int:
             print(f"{name:20} skipped: {reason}", flush=True)
             continue
         began_s = time.monotonic()
-        verdict = play(plans[name], seed)
+        try:
+            verdict = play(plans[name], seed)
+        except Exception as error:  # reason: a scenario that could not be played must not hide what the others find.
+            unmet.append(name)
+            print(f"{name:20} could not be played: {error!r}", flush=True)
+            continue
         verdicts.append(verdict)
         if not plans[name].is_met_by(verdict):
             unmet.append(name)
