@@ -60,6 +60,9 @@ def _unfinished(run: Run, evidence: Evidence) -> list[str]:
 
 def _may_be_left_out(demand: Demand, at_ms: int, run: Run | None, evidence: Evidence) -> bool:
     """Whether its policies leave an occurrence out, and what happened around it was a case for them."""
+    if run is None and demand.deleted_s is not None and evidence.faults_during(at_ms / 1000, demand.deleted_s):
+        # Nobody was there to write its run before the job was deleted, and what has not started then does not start.
+        return True
     one = evidence.occurrence_of.get((demand.job_id or "", at_ms))
     reason = run.reason if run is not None else (one.reason or one.verdict) if one is not None else None
     if reason == "job_deleted" and run is not None and run.finished_at is not None:

@@ -310,6 +310,18 @@ def test_what_waits_when_its_job_is_deleted_is_cancelled() -> None:
     assert judge(spoilt(early, calls=[*late.calls, deleted], jobs=told)).broken == ["I1"]
 
 
+def test_what_an_outage_kept_from_being_written_may_be_deleted() -> None:
+    """But only what an outage did."""
+    gone = without_run(clean(), "run_every_18")
+    gone = without_run(gone, "run_every_19")
+    deleted = call("delete", 18.8, marker="every", id="job_every")
+    told = [job for job in gone.jobs if job.id != "job_every"]
+    gone = spoilt(gone, calls=[*gone.calls, deleted], jobs=told, occurrences=[])
+    assert judge(gone).broken == ["I1"]
+    outage = msgspec.structs.replace(gone.faults[0], settled_s=BEGIN_S + 18.5)
+    assert judge(spoilt(gone, faults=[outage])).broken == []
+
+
 def test_figures_tell_lag_failover_and_recovery() -> None:
     verdict = judge(clean())
     assert verdict.figures["occurrences"] == 23
