@@ -20,8 +20,10 @@ async def settle(
             while (flights() or reports()) and not forcing.done():
                 idle.clear()
                 waiting = asyncio.create_task(idle.wait())
-                await asyncio.wait([forcing, waiting], return_when=asyncio.FIRST_COMPLETED)
-                waiting.cancel()
+                try:
+                    await asyncio.wait([forcing, waiting], return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    waiting.cancel()
     except TimeoutError:
         log.warning("drain ran out of time", in_flight=flights())
     finally:
