@@ -13,7 +13,7 @@ from dueline.domain.errors import DuelineError, SchemaRefused, StoreUnavailable
 from dueline.runtime.clock import Clock
 from dueline.store.protocol import WakeUp
 from dueline.store.sqlite.filelock import FileLock
-from dueline.store.sqlite.lanes import InlineLane, Lane, ReadLane, WriteLane
+from dueline.store.sqlite.lanes import InlineLane, InlineReadLane, Lane, ReadLane, WriteLane
 from dueline.store.sqlite.session import MEMORY, Session, explain, set_up_reader, set_up_writer
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ Prepare = Callable[[Session], None]
 
 class Database:
     """Writes go through one lane in order. Reads have two: one for the engine, and one for pages that people ask for, which may take
-    long and must not keep the scheduler from seeing what is due. In memory, and inline, one lane does everything.
+    long and must not keep the scheduler from seeing what is due. In memory one lane does everything, and inline one connection does.
     """
 
     def __init__(self, path: str, clock: Clock, *, inline: bool) -> None:
@@ -43,7 +43,9 @@ class Database:
         writer, *readers = self._connect(inspect, settle, readers=0 if alone else 2)
         lane = InlineLane if self._inline else WriteLane
         self._writes = self._reads = self._pages = lane(writer, self._announce)
-        if readers:
+        if self._inline:
+            self._reads = self._pages = InlineReadLane(writer)
+        elif readers:
             self._reads = ReadLane(readers[0], name="dueline-read")
             self._pages = ReadLane(readers[1], name="dueline-pages")
 

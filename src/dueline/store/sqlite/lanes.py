@@ -56,6 +56,23 @@ class InlineLane:
             self._session.close()
 
 
+class InlineReadLane:
+    """Carries out reads at once, on the writer's connection, which nobody writes by meanwhile: they need no transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def run(self, move: Callable[[Session], T]) -> T:
+        self._session.begin_move()
+        try:
+            return move(self._session)
+        except apsw.Error as error:
+            raise explain(error) from error
+
+    async def close(self) -> None:
+        """The connection is the writer's."""
+
+
 class _ThreadLane(ABC):
     """A thread that sleeps until there is something to do."""
 
