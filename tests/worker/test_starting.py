@@ -35,6 +35,7 @@ class FakeStore:
         self.ready: list[Claim] = []
         self.asked: list[int] = []
         self.released: list[Claim] = []
+        self.confirmed: list[RunId] = []
 
     async def queues(self) -> list[tuple[str, str]]:
         return [("default", PLAIN)] if self.ready else []
@@ -63,6 +64,7 @@ class FakeStore:
         return []
 
     async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
+        self.confirmed += [claim.run_id for claim in claims]
         return Confirmed({claim.run_id: claim.token for claim in claims}, [])
 
     async def release(self, claims: Sequence[Claim]) -> set[RunId]:
@@ -280,3 +282,15 @@ async def test_held_runs_that_find_no_slot_go_back_after_a_while(desk: Desk) -> 
     await desk.worker.hold_step()
     assert (desk.worker.under_way, len(desk.store.released)) == (100, 50)
     assert desk.worker.next_held_ms is None
+
+
+async def test_what_came_due_while_the_answer_travelled_is_confirmed_before_it_starts(desk: Desk) -> None:
+    (claim,) = desk.claims("http://up/", 1)
+    desk.store.ready = [msgspec.structs.replace(claim, claimed_ms=claim.due_ms - 1)]
+
+    await desk.worker.claim_step()
+    assert desk.calls == []
+
+    await desk.worker.hold_step()
+    assert desk.store.confirmed == [claim.run_id]
+    assert len(desk.calls) == 1
