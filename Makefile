@@ -11,7 +11,9 @@ ARGS ?=
 ONLY ?=
 QUICK ?=
 SCENARIO ?=
+SEEDS ?=
 SEED ?=
+HOURS ?=
 
 # uv from the machine if it has one, otherwise our own pinned copy.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -58,6 +60,10 @@ endif
 .PHONY: guarantees
 guarantees: .venv/.ready-dev ## Write what make faults found last into docs/operating/guarantees.md
 	@.venv/bin/python -m proof.guide
+
+.PHONY: sim
+sim: .venv/.ready-dev ## Simulate clusters in trouble: make sim SEEDS=500 HOURS=0.1, or SEED=17 to see one again
+	@SEEDS='$(SEEDS)' SEED='$(SEED)' HOURS='$(HOURS)' .venv/bin/python -m tests.simulation
 
 .PHONY: bench
 bench: .venv/.ready-dev | $(UV) ## Measure: make bench ONLY=dispatch_limits_pg QUICK=1

@@ -1,0 +1,218 @@
+"""A process's line to the store. Calls travel, take effect at the store whatever has become of the caller by then, and their answers travel
+back; each of that can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from random import Random
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from dueline.domain.errors import DuelineError, StoreUnavailable
+from dueline.store.protocol import Store, WakeUp
+from tests.simulation.clocks import StoreClock
+from tests.simulation.loop import VirtualLoop
+from tests.simulation.owners import Owners
+from tests.simulation.trace import Fact, Fault, Trace
+
+TIMEOUT_S = 5.0
+"""How long a caller waits for an answer."""
+_QUICK_S, _SPREAD_S = 0.0002, 0.002
+"""What a call takes on its way, each way."""
+_AT_ONCE_S = 0.0015
+"""A call that would be there sooner is there at once: most are, and that saves a timer each."""
+_STRIKES = (Fault.FAIL_BEFORE, Fault.LOST_REPLY, Fault.DELAY, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
+_WEIGHTS = (40, 40, 12, 4, 4)
+
+Method = Callable[..., Coroutine[Any, Any, Any]]
+
+
+class Caller(Protocol):
+    """Whose line it is."""
+
+    name: str
+    dead: bool
+    mortal: bool
+    """Whether it may crash at a call."""
+
+    def crash(self) -> None: ...
+
+
+class Wish(Protocol):
+    """What a client wants while it calls, and so what its calls belong to."""
+
+    def took_effect(self, name: str, answer: Any, args: tuple[Any, ...]) -> None: ...
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """What may explain that something was lost or late. Without a process it is of all."""
+
+    process: str
+    from_s: float
+    to_s: float
+
+
+class Network:
+    """What all lines have in common."""
+
+    def __init__(self, loop: VirtualLoop, store: Store, clock: StoreClock, trace: Trace, owners: Owners) -> None:
+        self.loop = loop
+        self.store = store
+        self.clock = clock
+        self.trace = trace
+        self.owners = owners
+        self.nobody = Context()
+        """What belongs to no process goes on whichever is paused."""
+        self.strike_chance = 0.0
+        """Of every call to go wrong."""
+        self.slow_until_s = 0.0
+        self.troubles: list[Trouble] = []
+
+    def trouble(self, process: str, last_s: float = 0.0) -> None:
+        """Note that something happens to a process, or to all, for a while."""
+        self.troubles.append(Trouble(process, self.loop.time(), self.loop.time() + last_s))
+
+
+class Link:
+    def __init__(self, network: Network, caller: Caller, random: Random) -> None:
+        self._network = network
+        self._caller = caller
+        self._random = random
+        self.cut_until_s = 0.0
+        """No call reaches the store until then, and no answer comes back."""
+        self.wish: Wish | None = None
+        self.wakes: list[WakeUp] = []
+
+    def listen(self, wake: WakeUp) -> None:
+        self.wakes.append(wake)
+
+    def as_store(self) -> Store:
+        return cast(Store, self)
+
+    def __getattr__(self, name: str) -> Any:
+        method: Method = getattr(self._network.store, name)
+
+        def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
+            return self._ask(name, method, args, kwargs)
+
+        setattr(self, name, call)
+        return call
+
+    def _ask(self, name: str, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> asyncio.Future[Any]:
+        network, loop = self._network, self._network.loop
+        if self._caller.dead:
+            raise asyncio.CancelledError
+        reply: asyncio.Future[Any] = loop.create_future()
+        now_s = loop.time()
+        there_s = _QUICK_S + self._random.random() * _SPREAD_S
+        fault = self._strike()
+        if now_s < self.cut_until_s or fault is Fault.FAIL_BEFORE:
+            self._trace(name, "cut off" if fault is None else str(fault))
+            loop.call_later(TIMEOUT_S if fault is None else there_s, _fail, reply, name, context=network.nobody)
+            return reply
+        if fault is Fault.CRASH_BEFORE:
+            self._trace(name, str(fault))
+            loop.call_soon(self._caller.crash, context=network.nobody)
+            return reply
+        if fault is Fault.DELAY:
+            there_s += self._random.uniform(0.3, 12.0)
+        if now_s < network.slow_until_s:
+            there_s += self._random.uniform(0.05, 1.5)
+        if there_s > TIMEOUT_S:
+            loop.call_later(TIMEOUT_S, _fail, reply, name, context=network.nobody)
+        arguments = (name, method, args, kwargs, reply, fault, self.wish)
+        if there_s < _AT_ONCE_S:
+            self._take_effect(*arguments)
+        else:
+            loop.call_later(there_s, self._take_effect, *arguments, context=network.nobody)
+        return reply
+
+    def _strike(self) -> Fault | None:
+        if self._random.random() >= self._network.strike_chance:
+            return None
+        fault = self._random.choices(_STRIKES, _WEIGHTS)[0]
+        if not self._caller.mortal and fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER):
+            fault = Fault.LOST_REPLY
+        self._network.trace.faults[fault] += 1
+        self._network.trouble(self._caller.name)
+        return fault
+
+    def _take_effect(
+        self,
+        name: str,
+        method: Method,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        reply: asyncio.Future[Any],
+        fault: Fault | None,
+        wish: Wish | None,
+    ) -> None:
+        network = self._network
+        if self._caller.dead:
+            if self._random.random() < 0.5:
+                return
+            network.trace.facts[Fact.EFFECT_AFTER_DEATH] += 1
+        elif reply.done():
+            network.trace.facts[Fact.LATE_EFFECT] += 1
+        answer, error = _carry_out(method(*args, **kwargs))
+        self._trace(name, _told(answer, error))
+        if error is None:
+            network.owners.saw(name, args, kwargs, answer)
+            if wish is not None:
+                wish.took_effect(name, answer, args)
+        else:
+            network.owners.refused(error)
+        if fault is Fault.CRASH_AFTER:
+            self._trace(name, str(fault))
+            self._caller.crash()
+            return
+        back_s = _QUICK_S + self._random.random() * _SPREAD_S
+        lost = fault is Fault.LOST_REPLY
+        network.loop.call_later(back_s, self._arrive, name, reply, answer, error, lost, context=network.nobody)
+
+    def _arrive(
+        self, name: str, reply: asyncio.Future[Any], answer: Any, error: DuelineError | None, lost: bool
+    ) -> None:
+        loop = self._network.loop
+        if reply.done():
+            return
+        if lost:
+            self._trace(name, str(Fault.LOST_REPLY))
+            _fail(reply, name)
+        elif loop.time() < self.cut_until_s:
+            self._trace(name, "answer cut off")
+            loop.call_later(TIMEOUT_S, _fail, reply, name, context=self._network.nobody)
+        elif error is not None:
+            reply.set_exception(error)
+        else:
+            reply.set_result(answer)
+
+    def _trace(self, name: str, what: str) -> None:
+        self._network.trace.add(self._network.loop.time(), self._caller.name, f"{name} {what}")
+
+
+def _carry_out(coroutine: Coroutine[Any, Any, Any]) -> tuple[Any, DuelineError | None]:
+    """The store is inline: a call of it ends before it waits for anything."""
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        return ended.value, None
+    except DuelineError as error:
+        return None, error
+    raise AssertionError("a call of an inline store waits")
+
+
+def _fail(reply: asyncio.Future[Any], name: str) -> None:
+    if not reply.done():
+        reply.set_exception(StoreUnavailable(f"{name}: no answer"))
+
+
+def _told(answer: Any, error: DuelineError | None) -> str:
+    if error is not None:
+        return type(error).__name__
+    if isinstance(answer, list | set | dict | frozenset):
+        return str(len(answer))
+    return "" if answer is None else answer.__class__.__name__
