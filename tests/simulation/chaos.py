@@ -99,7 +99,7 @@ class Chaos:
         last_s = self._random.choice([1.0, 5.0, 7.5, 9.0, 15.0, 40.0])
         self._network.trouble(process.name, last_s)
         process.pause()
-        self._network.loop.call_later(last_s, process.go_on, context=self._network.nobody)
+        self._network.loop.pass_on(last_s, process.go_on)
         return True
 
     def _partition(self, process: SimProcess) -> bool:

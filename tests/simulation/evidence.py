@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
-from dueline.domain.ids import JobId, RunId
+from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import DEFAULT_TENANT
 from dueline.domain.run import Run
 from dueline.runtime.clock import Clock
+from dueline.store.fleet import ShardLease
 from dueline.store.protocol import Store
 from dueline.store.shapes import DeadLetterFilter, LedgerRow, RunFilter
 from dueline.store.sqlite.session import Session
@@ -30,10 +33,27 @@ _LEFT_BEHIND = {
 
 
 class SimStore(SqliteStore):
-    """The embedded store in memory, which also tells what is left in its tables."""
+    """The embedded store in memory, which also tells what is left in its tables.
+
+    Who has which shard is read by every scheduler all the time and changes rarely: the answer is kept until it does.
+    """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(":memory:", clock, inline=True)
+        self._shards: list[ShardLease] | None = None
+
+    async def shards(self) -> list[ShardLease]:
+        if self._shards is None:
+            self._shards = await super().shards()
+        return self._shards
+
+    async def take_shards(self, owner: BootId, seen: Mapping[int, int]) -> dict[int, int]:
+        self._shards = None
+        return await super().take_shards(owner, seen)
+
+    async def drop_shards(self, owner: BootId, epochs: Mapping[int, int]) -> None:
+        self._shards = None
+        await super().drop_shards(owner, epochs)
 
     async def left_behind(self) -> dict[str, int]:
         return await self._database.read(_left_behind)

@@ -67,7 +67,7 @@ class Fleet:
             return
         self._back.append(process.role)
         delay_s = self._random.choice([0.2, 1.0, 3.0, 12.0, 25.0])
-        self._network.loop.call_later(delay_s, self._come_back, process.role, context=self._network.nobody)
+        self._network.loop.pass_on(delay_s, self._come_back, process.role)
 
     def _come_back(self, role: Role) -> None:
         self._back.remove(role)

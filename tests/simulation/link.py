@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextvars import Context
 from random import Random
 from typing import Any, Protocol, cast
 
@@ -64,8 +63,6 @@ class Network:
         self.clock = clock
         self.trace = trace
         self.owners = owners
-        self.nobody = Context()
-        """What belongs to no process goes on whichever is paused."""
         self.strike_chance = 0.0
         """Of every call to go wrong."""
         self.slow_until_s = 0.0
@@ -111,23 +108,23 @@ class Link:
         fault = self._strike()
         if now_s < self.cut_until_s or fault is Fault.FAIL_BEFORE:
             self._trace(name, "cut off" if fault is None else str(fault))
-            loop.call_later(TIMEOUT_S if fault is None else there_s, _fail, reply, name, context=network.nobody)
+            loop.pass_on(TIMEOUT_S if fault is None else there_s, _fail, reply, name)
             return reply
         if fault is Fault.CRASH_BEFORE:
             self._trace(name, str(fault))
-            loop.call_soon(self._caller.crash, context=network.nobody)
+            loop.pass_on(0.0, self._caller.crash)
             return reply
         if fault is Fault.DELAY:
             there_s += self._random.uniform(0.3, 12.0)
         if now_s < network.slow_until_s:
             there_s += self._random.uniform(0.05, 1.5)
         if there_s > TIMEOUT_S:
-            loop.call_later(TIMEOUT_S, _fail, reply, name, context=network.nobody)
+            loop.pass_on(TIMEOUT_S, _fail, reply, name)
         arguments = (name, method, args, kwargs, reply, fault, self.wish)
         if there_s < _AT_ONCE_S:
             self._take_effect(*arguments)
         else:
-            loop.call_later(there_s, self._take_effect, *arguments, context=network.nobody)
+            loop.pass_on(there_s, self._take_effect, *arguments)
         return reply
 
     def _strike(self) -> Fault | None:
@@ -171,7 +168,7 @@ class Link:
             return
         back_s = _QUICK_S + self._random.random() * _SPREAD_S
         lost = fault is Fault.LOST_REPLY
-        network.loop.call_later(back_s, self._arrive, name, reply, answer, error, lost, context=network.nobody)
+        network.loop.pass_on(back_s, self._arrive, name, reply, answer, error, lost)
 
     def _arrive(
         self, name: str, reply: asyncio.Future[Any], answer: Any, error: DuelineError | None, lost: bool
@@ -184,7 +181,7 @@ class Link:
             _fail(reply, name)
         elif loop.time() < self.cut_until_s:
             self._trace(name, "answer cut off")
-            loop.call_later(TIMEOUT_S, _fail, reply, name, context=self._network.nobody)
+            loop.pass_on(TIMEOUT_S, _fail, reply, name)
         elif error is not None:
             reply.set_exception(error)
         else:

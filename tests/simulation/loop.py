@@ -40,7 +40,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._now_s = 0.0
         self._queue: deque[Handle] = deque()
-        self._timers: list[tuple[float, int, TimerHandle]] = []
+        self._timers: list[tuple[float, int, Handle | Callable[..., object], tuple[Any, ...]]] = []
         self._timers_set = 0
         self.unhandled: list[str] = []
         """What nobody caught."""
@@ -60,13 +60,18 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> TimerHandle:
         timer = TimerHandle(when, callback, args, self, context)
         self._timers_set += 1
-        heappush(self._timers, (when, self._timers_set, timer))
+        heappush(self._timers, (when, self._timers_set, timer, ()))
         return timer
 
     def call_later(
         self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> TimerHandle:
         return self.call_at(self._now_s + delay, callback, *args, context=context)
+
+    def pass_on(self, delay: float, callback: Callable[[*Ts], object], *args: *Ts) -> None:
+        """Call something that belongs to nobody, such as a packet that arrives, without what a handle would cost."""
+        self._timers_set += 1
+        heappush(self._timers, (self._now_s + delay, self._timers_set, callback, args))
 
     def thaw(self, owner: Owner) -> None:
         """Let a process go on: what waited for it comes first to last."""
@@ -77,19 +82,21 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         """One round, called by `run_forever`: whatever is ready by now."""
         queue, timers = self._queue, self._timers
-        while timers and timers[0][2].cancelled():
-            heappop(timers)
         if not queue:
             if not timers:
                 raise Standstill
             self._now_s = max(self._now_s, timers[0][0])
         while timers and timers[0][0] <= self._now_s:
-            queue.append(heappop(timers)[2])
+            _, _, due, args = heappop(timers)
+            if isinstance(due, Handle):
+                queue.append(due)
+            else:
+                due(*args)
         for _ in range(len(queue)):
             handle = queue.popleft()
-            if handle.cancelled():
+            if handle._cancelled:
                 continue
-            owner = _context_of(handle).get(OWNER)
+            owner = handle._context.get(OWNER)  # type: ignore[attr-defined]  # public only since Python 3.12
             if owner is not None and owner.paused:
                 owner.frozen.append(handle)
             else:
@@ -117,8 +124,3 @@ def _make_task(
             owner.tasks[:] = [one for one in owner.tasks if not one.done()]
         owner.tasks.append(task)
     return task
-
-
-def _context_of(handle: Handle) -> Context:
-    context: Context = handle._context  # type: ignore[attr-defined]  # public only since Python 3.12
-    return context

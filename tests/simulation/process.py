@@ -106,7 +106,7 @@ class SimProcess:
         self._note("leaves" if leaving else "drains")
         self.leaving = leaving
         self._stop.ask()
-        self._network.loop.call_later(_PATIENCE_S, self._stop.ask, context=self._network.nobody)
+        self._network.loop.pass_on(_PATIENCE_S, self._stop.ask)
 
     @property
     def stopping(self) -> bool:
