@@ -96,10 +96,7 @@ class Chaos:
         return True
 
     def _pause(self, process: SimProcess) -> bool:
-        last_s = self._random.choice([1.0, 5.0, 7.5, 9.0, 15.0, 40.0])
-        self._network.trouble(process.name, last_s)
-        process.pause()
-        self._network.loop.pass_on(last_s, process.go_on)
+        process.stall(self._random.choice([1.0, 5.0, 7.5, 9.0, 15.0, 40.0]))
         return True
 
     def _partition(self, process: SimProcess) -> bool:

@@ -10,7 +10,7 @@ from dueline.domain.ledger import SkipReason, Verdict
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import Attempt, OutcomeKind, Run
 from dueline.domain.schedule import After
-from dueline.domain.states import TERMINAL, RunKind, RunState
+from dueline.domain.states import TERMINAL, JobState, RunKind, RunState
 from dueline.store.shapes import LedgerRow
 from tests.simulation.clocks import START_MS
 from tests.simulation.evidence import Evidence
@@ -22,6 +22,8 @@ EARLY_MS = 5
 """What clocks may differ by."""
 _BEFORE_S, _AFTER_S = 20.0, 60.0
 """How long before and after something a trouble may have been that explains it: a lease, and the longest wait for a process to return."""
+_STUCK_MS = 75_000
+"""After so long it is stuck: less than the peace before the end, and more than what it takes to come back from any trouble."""
 _UNDECIDED_MS = 15_000
 """For so long an occurrence may be undecided while nothing is wrong."""
 
@@ -101,7 +103,9 @@ def _occurrences(evidence: Evidence) -> Iterator[str]:
         if run.kind is RunKind.SCHEDULED and run.job_id is not None:
             ran[run.job_id][run.scheduled_ms] = run
     for job_id, events in evidence.journal.events.items():
-        if isinstance(events[0].job.definition.schedule, After):
+        schedule = events[0].job.definition.schedule
+        if isinstance(schedule, After):
+            yield from _following(schedule, events, sorted(ran[job_id].values(), key=_scheduled_ms))
             continue
         demanded = set(_demanded(events))
         told = evidence.ledger.get(job_id, [])
@@ -116,6 +120,18 @@ def _occurrences(evidence: Evidence) -> Iterator[str]:
             if not run.attempts and run.finished_ms is not None and run.finished_ms <= at_ms:
                 continue  # It was written ahead and cancelled, and its job changed after that.
             yield f"I2: {job_text(job_id)} ran for {at_ms}, which nobody demanded"
+
+
+def _following(schedule: After, events: list[JobEvent], runs: list[Run]) -> Iterator[str]:
+    """A schedule that counts from the end of its runs: none before its time, and in peace it is never stuck."""
+    due_ms, name, deleted = schedule.first_ms, job_text(events[0].job.id), events[-1]
+    for run in runs:
+        if run.scheduled_ms < due_ms:
+            yield f"I2: {name} ran for {run.scheduled_ms}, {due_ms - run.scheduled_ms} ms before its delay was over"
+        due_ms = (run.finished_ms or run.scheduled_ms) + schedule.delay_ms
+    in_peace = len(events) > 1 and deleted.at_ms - events[-2].at_ms > _UNDECIDED_MS
+    if in_peace and deleted.job.state is JobState.ACTIVE and deleted.at_ms - due_ms > _STUCK_MS:
+        yield f"I15: {name} was to run at {due_ms}, and had not by {deleted.at_ms}"
 
 
 def _demanded(events: list[JobEvent]) -> Iterator[int]:
@@ -208,6 +224,10 @@ def _in_order(evidence: Evidence, hits: dict[RunId, list[Hit]]) -> Iterator[str]
         tokens = [attempt.token for attempt in run.attempts]
         if tokens != sorted(set(tokens)):
             yield f"I7: the tokens of {name} do not grow: {tokens}"
+
+
+def _scheduled_ms(run: Run) -> int:
+    return run.scheduled_ms
 
 
 def _last_token(run: Run) -> int | None:

@@ -88,6 +88,9 @@ class Client:
     def crash(self) -> None:
         raise AssertionError("clients outlive everything")
 
+    def stall(self, last_s: float) -> None:
+        raise AssertionError(f"clients are never paused, not for {last_s} s")
+
     async def _ask_away(self, until_s: float, gap_s: float) -> None:
         loop = self._network.loop
         for _ in range(3):

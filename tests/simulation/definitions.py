@@ -12,7 +12,9 @@ from dueline.domain.schedule import After, At, Cron, Every, Schedule
 from tests.simulation.clocks import START_MS
 from tests.simulation.target import HOSTS
 
-_HOST_WEIGHTS = (6, 3, 2, 1)
+TIMEOUT_MS_MAX = 25_000
+"""Long enough for others to take a run and have it under way when its former owner comes back."""
+_HOST_WEIGHTS = (6, 3, 4, 1)
 
 
 def a_definition(random: Random, name: str, now_ms: int) -> Definition:
@@ -59,7 +61,7 @@ def an_execution(random: Random) -> Execution:
     return Execution(
         target=HttpTarget(url=f"http://{host}/"),
         retry=retry,
-        timeout_ms=random.choice([500, 2_000, 6_000]),
+        timeout_ms=random.choice([500, 2_000, 6_000, TIMEOUT_MS_MAX]),
         run_timeout_ms=random.choice([None, None, None, 20_000]),
         delivery=random.choice([Delivery.AT_LEAST_ONCE] * 4 + [Delivery.AT_MOST_ONCE]),
         expires_after_ms=random.choice([None, None, None, 12_000]),

@@ -23,8 +23,9 @@ _QUICK_S, _SPREAD_S = 0.0002, 0.002
 """What a call takes on its way, each way."""
 _AT_ONCE_S = 0.0015
 """A call that would be there sooner is there at once: most are, and that saves a timer each."""
-_STRIKES = (Fault.FAIL_BEFORE, Fault.LOST_REPLY, Fault.DELAY, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
-_WEIGHTS = (40, 40, 12, 4, 4)
+_STRIKES = (Fault.FAIL_BEFORE, Fault.LOST_REPLY, Fault.DELAY, Fault.STALL, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
+_WEIGHTS = (36, 36, 12, 8, 4, 4)
+_ONLY_MORTALS = (Fault.STALL, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 
 Method = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -35,9 +36,12 @@ class Caller(Protocol):
     name: str
     dead: bool
     mortal: bool
-    """Whether it may crash at a call."""
+    """Whether it may crash at a call, or be paused there."""
 
     def crash(self) -> None: ...
+
+    def stall(self, last_s: float) -> None:
+        """Be paused for a while."""
 
 
 class Wish(Protocol):
@@ -131,7 +135,7 @@ class Link:
         if self._random.random() >= self._network.strike_chance:
             return None
         fault = self._random.choices(_STRIKES, _WEIGHTS)[0]
-        if not self._caller.mortal and fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER):
+        if not self._caller.mortal and fault in _ONLY_MORTALS:
             fault = Fault.LOST_REPLY
         self._network.trace.faults[fault] += 1
         self._network.trouble(self._caller.name)
@@ -166,6 +170,8 @@ class Link:
             self._trace(name, str(fault))
             self._caller.crash()
             return
+        if fault is Fault.STALL:
+            self._caller.stall(self._random.choice([2.0, 7.0, 9.0, 12.0, 20.0, 30.0]))
         back_s = _QUICK_S + self._random.random() * _SPREAD_S
         lost = fault is Fault.LOST_REPLY
         network.loop.pass_on(back_s, self._arrive, name, reply, answer, error, lost)

@@ -22,7 +22,7 @@ class Owners:
         self._facts = trace.facts
         self._tokens: dict[RunId, int] = {}
         self._ended: set[RunId] = set()
-        self._fired: dict[int, int] = {}
+        self._epochs: dict[int, int] = {}
         self.wrong: list[str] = []
         """What may not be."""
         self._looks: dict[str, Callable[[tuple[Any, ...], dict[str, Any], Any], None]] = {
@@ -35,6 +35,7 @@ class Owners:
             "reclaim": self._reclaimed,
             "cancel_runs": self._cancelled,
             "fire": self._firing,
+            "take_shards": self._taken,
         }
 
     def saw(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], answer: Any) -> None:
@@ -113,9 +114,18 @@ class Owners:
             for told in firing.unfired:
                 self._facts[Fact.COALESCED if told.verdict is Verdict.COALESCED else Fact.SKIPPED] += 1
             epoch = epochs[firing.shard]
-            if epoch < self._fired.get(firing.shard, 0):
-                self.wrong.append(f"I7: shard {firing.shard} was fired for by epoch {epoch} after a later one")
-            self._fired[firing.shard] = epoch
+            if epoch != self._epochs.get(firing.shard):
+                self.wrong.append(
+                    f"I7: shard {firing.shard} was fired for by epoch {epoch}, which is not the current one"
+                )
+
+    def _taken(self, _args: tuple[Any, ...], _kwargs: dict[str, Any], epochs: dict[int, int]) -> None:
+        for shard, epoch in epochs.items():
+            if epoch <= self._epochs.get(shard, -1):
+                self.wrong.append(f"I7: shard {shard} was taken by epoch {epoch}, which is not a new one")
+        self._epochs.update(epochs)
+        if epochs:
+            self._facts[Fact.SHARDS_TAKEN] += 1
 
     def _check_all(self, asked: list[Any], accepted: Collection[RunId], done: str, fact: Fact) -> None:
         for one in asked:
@@ -143,7 +153,6 @@ class Owners:
 
 _PLAIN_FACTS = {
     "bury": Fact.BURIED,
-    "take_shards": Fact.SHARDS_TAKEN,
     "hold_blocked": Fact.HELD,
     "displace_blocked": Fact.DISPLACED,
     "expire": Fact.EXPIRED,

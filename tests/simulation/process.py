@@ -92,9 +92,14 @@ class SimProcess:
             task.cancel()
         self._ended(self)
 
-    def pause(self) -> None:
+    def stall(self, last_s: float) -> None:
+        """Nothing of it runs for a while, or until somebody lets it go on."""
+        if self.dead:
+            return
         self._note("pauses")
+        self._network.trouble(self.name, last_s)
         self.paused = True
+        self._network.loop.pass_on(last_s, self.go_on)
 
     def go_on(self) -> None:
         if self.paused and not self.dead:

@@ -72,10 +72,10 @@ class SimTarget:
 
     def _answer(self, host: str, timeout_s: float) -> Answer:
         draw, takes_s = self._random.random(), 0.002 + self._random.random() ** 4 * 1.5
-        if host == "slow":
-            takes_s *= 3
         if self.healed:
             return Answer(min(takes_s, timeout_s / 2))
+        if host == "slow":
+            takes_s *= 15
         if draw >= _FAILS[host]:
             return Answer(takes_s) if takes_s < timeout_s else Answer(timeout_s, None, HttpFailure.TIMEOUT)
         self._trace.faults[Fault.TARGET] += 1

@@ -15,6 +15,7 @@ class Fault(StrEnum):
     DELAY = "call delayed for long"
     CRASH_BEFORE = "crash before a call's effect"
     CRASH_AFTER = "crash after a call's effect"
+    STALL = "process paused at a call"
     KILL = "process killed"
     PAUSE = "process paused"
     PARTITION = "process cut off from the store"

@@ -21,6 +21,7 @@ from tests.simulation.chaos import Chaos, weather_of
 from tests.simulation.check import check
 from tests.simulation.client import Client
 from tests.simulation.clocks import StoreClock
+from tests.simulation.definitions import TIMEOUT_MS_MAX
 from tests.simulation.evidence import Evidence, SimStore, all_runs, dead_letters, read_ledger
 from tests.simulation.fleet import MOST, Fleet
 from tests.simulation.journal import Journal
@@ -32,7 +33,7 @@ from tests.simulation.trace import Fact, Fault, Trace
 
 PEACE_S = 90.0
 """How long everything is well before the end: the backlog drains meanwhile."""
-_OLD_MS = limits.TIMEOUT_GRACE_MS + int((limits.LEASE_S + 2 * limits.SWEEP_S) * 1000) + 6_000 + 5_000
+_OLD_MS = TIMEOUT_MS_MAX + limits.TIMEOUT_GRACE_MS + int((limits.LEASE_S + 2 * limits.SWEEP_S) * 1000) + 5_000
 """A run that is due for longer, with the longest timeout, is stuck."""
 _CLOSING_S = 120
 
