@@ -194,6 +194,8 @@ def _hits_explained(evidence: Evidence, runs: dict[RunId, Run], hits: dict[RunId
             name = f"{run_text(run_id)} attempt {hit.attempt} token {hit.token}"
             if record is None:
                 yield f"I4: {name} hit and left no record"
+            elif evidence.buried.get(record.worker, hit.at_s) < hit.at_s:
+                yield f"I4: {name} hit after its worker was declared dead"
             elif record.outcome.kind is OutcomeKind.SUCCEEDED and number + 1 < len(seen):
                 yield f"I4: {name} succeeded, and was followed by another hit"
             elif record.outcome.kind is OutcomeKind.LOST and not _hit_troubled(evidence, hit):

@@ -65,6 +65,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     journal: Journal
     hits: list[Hit]
     troubles: list[Trouble]
+    buried: dict[str, float]
+    """When each process was declared dead, by its boot id."""
     calm: bool
     runs: list[Run]
     ledger: dict[JobId, list[LedgerRow]]

@@ -25,6 +25,8 @@ _AT_ONCE_S = 0.0015
 """A call that would be there sooner is there at once: most are, and that saves a timer each."""
 _STRIKES = (Fault.FAIL_BEFORE, Fault.LOST_REPLY, Fault.DELAY, Fault.STALL, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 _WEIGHTS = (36, 36, 12, 8, 4, 4)
+_CLIENTS_TIMES = 5
+"""So many times as often a call of a client goes wrong: it makes few of them, and each matters."""
 _ONLY_MORTALS = (Fault.STALL, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 
 Method = Callable[..., Coroutine[Any, Any, Any]]
@@ -132,7 +134,8 @@ class Link:
         return reply
 
     def _strike(self) -> Fault | None:
-        if self._random.random() >= self._network.strike_chance:
+        chance = self._network.strike_chance * (1 if self._caller.mortal else _CLIENTS_TIMES)
+        if self._random.random() >= chance:
             return None
         fault = self._random.choices(_STRIKES, _WEIGHTS)[0]
         if not self._caller.mortal and fault in _ONLY_MORTALS:

@@ -18,11 +18,14 @@ from tests.simulation.trace import Fact, Trace
 class Owners:
     """Sees every answer that the store gave, at the moment of its effect."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, now_s: Callable[[], float]) -> None:
+        self._now_s = now_s
         self._facts = trace.facts
         self._tokens: dict[RunId, int] = {}
         self._ended: set[RunId] = set()
         self._epochs: dict[int, int] = {}
+        self.buried: dict[str, float] = {}
+        """When each process was declared dead, by its boot id."""
         self.wrong: list[str] = []
         """What may not be."""
         self._looks: dict[str, Callable[[tuple[Any, ...], dict[str, Any], Any], None]] = {
@@ -36,6 +39,7 @@ class Owners:
             "cancel_runs": self._cancelled,
             "fire": self._firing,
             "take_shards": self._taken,
+            "bury": self._buried,
         }
 
     def saw(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], answer: Any) -> None:
@@ -127,6 +131,11 @@ class Owners:
         if epochs:
             self._facts[Fact.SHARDS_TAKEN] += 1
 
+    def _buried(self, args: tuple[Any, ...], _kwargs: dict[str, Any], done: bool) -> None:
+        if done:
+            self.buried[args[0]] = self._now_s()
+            self._facts[Fact.BURIED] += 1
+
     def _check_all(self, asked: list[Any], accepted: Collection[RunId], done: str, fact: Fact) -> None:
         for one in asked:
             if one.run_id in accepted:
@@ -152,7 +161,6 @@ class Owners:
 
 
 _PLAIN_FACTS = {
-    "bury": Fact.BURIED,
     "hold_blocked": Fact.HELD,
     "displace_blocked": Fact.DISPLACED,
     "expire": Fact.EXPIRED,

@@ -148,7 +148,8 @@ class SimProcess:
         )
 
     def _make_executor(self, **seams: Any) -> SimExecutor:
-        return SimExecutor(**seams, process=self, target=self._target, trace=self._network.trace)
+        trace, random = self._network.trace, self._chance.random
+        return SimExecutor(**seams, process=self, target=self._target, trace=trace, random=random)
 
     def _wake(self, topic: str) -> None:
         for wake in self.link.wakes:

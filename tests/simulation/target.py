@@ -17,6 +17,8 @@ from tests.simulation.loop import VirtualLoop
 from tests.simulation.trace import Fact, Fault, Trace
 
 HOSTS = ("steady", "flaky", "slow", "broken")
+_CONNECT_CHANCE, _CONNECT_S_MAX = 0.05, 9.0
+"""Some calls wait for a connection, and a few until the lease of their worker may be over."""
 _FAILS = {"steady": 0.01, "flaky": 0.3, "slow": 0.1, "broken": 0.9}
 
 
@@ -109,6 +111,7 @@ class SimExecutor:
         process: Process,
         target: SimTarget,
         trace: Trace,
+        random: Random,
     ) -> None:
         self._deliver = deliver
         self._monotonic = monotonic
@@ -116,7 +119,8 @@ class SimExecutor:
         self._process = process
         self._target = target
         self._trace = trace
-        self._under_way: dict[RunId, tuple[Hit, float, asyncio.TimerHandle]] = {}
+        self._random = random
+        self._under_way: dict[RunId, tuple[Hit | None, float, asyncio.TimerHandle]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -125,17 +129,22 @@ class SimExecutor:
     def submit(self, calls: Sequence[HttpCall]) -> None:
         assert self._loop is not None, "it was not opened"
         for call in calls:
-            if self._process.dead:
-                return
-            now_s = self._monotonic()
-            if not self._may_send():
-                self._trace.facts[Fact.WITHHELD] += 1
-                reply = _reply(call.key, now_s, now_s, failure=HttpFailure.WITHHELD)
-                self._loop.call_soon(self._deliver, [reply])
-                continue
-            hit, answer = self._target.call(self._process.name, call)
-            timer = self._loop.call_later(answer.takes_s, self._ended, call.key, answer)
-            self._under_way[call.key] = (hit, now_s, timer)
+            wait_s = self._random.uniform(0.01, _CONNECT_S_MAX) if self._random.random() < _CONNECT_CHANCE else 0.0
+            timer = self._loop.call_later(wait_s, self._send, call)
+            self._under_way[call.key] = (None, self._monotonic(), timer)
+
+    def _send(self, call: HttpCall) -> None:
+        """It has a connection by now."""
+        assert self._loop is not None, "it was not opened"
+        if self._process.dead or call.key not in self._under_way:
+            return
+        if not self._may_send():
+            self._trace.facts[Fact.WITHHELD] += 1
+            self._ended(call.key, Answer(0.0, None, HttpFailure.WITHHELD))
+            return
+        hit, answer = self._target.call(self._process.name, call)
+        timer = self._loop.call_later(answer.takes_s, self._ended, call.key, answer)
+        self._under_way[call.key] = (hit, self._monotonic(), timer)
 
     def cancel(self, keys: Iterable[RunId]) -> None:
         assert self._loop is not None, "it was not opened"
@@ -155,7 +164,8 @@ class SimExecutor:
         assert self._loop is not None, "it was not opened"
         hit, started_s, timer = self._under_way.pop(key)
         timer.cancel()
-        hit.until_s = self._loop.time()
+        if hit is not None:
+            hit.until_s = self._loop.time()
         reply = _reply(
             key,
             started_s,

@@ -86,7 +86,7 @@ class World:
         self._weather = weather_of(self._random)
         self._clock = StoreClock(loop)
         self._store = SimStore(self._clock)
-        self._owners = Owners(trace)
+        self._owners = Owners(trace, loop.time)
         self._network = Network(loop, self._store, self._clock, trace, self._owners)
         self._journal = Journal()
         self._glimpses: list[dict[RunId, Run]] = []
@@ -159,6 +159,7 @@ class World:
             journal=self._journal,
             hits=self.target.hits,
             troubles=self._network.troubles,
+            buried=self._owners.buried,
             calm=self._weather.calm,
             runs=runs,
             ledger=await read_ledger(self._store, self._journal),
