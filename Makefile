@@ -14,6 +14,7 @@ SCENARIO ?=
 SEEDS ?=
 SEED ?=
 HOURS ?=
+EXAMPLES ?=
 
 # uv from the machine if it has one, otherwise our own pinned copy.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -49,6 +50,10 @@ endif
 .PHONY: years
 years: .venv/.ready-dev ## Walk through two years of time in twelve zones
 	.venv/bin/pytest -m long tests/testing/test_years.py $(ARGS)
+
+.PHONY: model
+model: .venv/.ready-dev ## Hold both stores to the model by many examples: make model EXAMPLES=5000
+	EXAMPLES='$(EXAMPLES)' .venv/bin/pytest -m long tests/model $(ARGS)
 
 .PHONY: faults
 faults: .venv/.ready-dev ## Hurt real processes, and judge what became of their work: make faults SCENARIO=worker_killed
