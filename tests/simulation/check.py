@@ -182,21 +182,22 @@ def _asked_for(evidence: Evidence) -> Iterator[str]:
 
 
 def _hits_explained(evidence: Evidence, runs: dict[RunId, Run], hits: dict[RunId, list[Hit]]) -> Iterator[str]:
-    """Every hit is an attempt of a run; one that is followed by another was not a success as far as anybody could know."""
+    """Every hit is an attempt of a run, and a success is the last of them. An attempt that was lost may still hit its target after that, as
+    when the store's clock is set forward while the answer to a claim travels: it is told to be lost, and something was wrong."""
     for run_id, seen in hits.items():
         run = runs.get(run_id)
         if run is None:
             yield f"I2: a hit of {run_text(run_id)}, which is not there"
             continue
         records = {attempt.token: attempt for attempt in run.attempts}
-        for number, hit in enumerate(seen):
+        for hit in seen:
             record = records.get(hit.token)
             name = f"{run_text(run_id)} attempt {hit.attempt} token {hit.token}"
             if record is None:
                 yield f"I4: {name} hit and left no record"
             elif evidence.buried.get(record.worker, hit.at_s) < hit.at_s:
                 yield f"I4: {name} hit after its worker was declared dead"
-            elif record.outcome.kind is OutcomeKind.SUCCEEDED and number + 1 < len(seen):
+            elif record.outcome.kind is OutcomeKind.SUCCEEDED and any(one.token > hit.token for one in seen):
                 yield f"I4: {name} succeeded, and was followed by another hit"
             elif record.outcome.kind is OutcomeKind.LOST and not _hit_troubled(evidence, hit):
                 yield f"I4: {name} was lost though nothing was wrong"
