@@ -1,6 +1,6 @@
 """What a worker does with claims whose time has come: calls, and runs that are put off without an attempt."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -35,6 +35,8 @@ class FakeStore:
         self.ready: list[Claim] = []
         self.asked: list[int] = []
         self.released: list[Claim] = []
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
+        """What is done while the next claim is on its way."""
         self.confirmed: list[RunId] = []
 
     async def queues(self) -> list[tuple[str, str]]:
@@ -43,6 +45,8 @@ class FakeStore:
     async def claim(self, _worker: BootId, _queue: str, _lane: str, *, ahead_ms: int, limit: int) -> Claimed:
         del ahead_ms
         self.asked.append(limit)
+        if self.meanwhile is not None:
+            await self.meanwhile()
         given, self.ready = self.ready[:limit], self.ready[limit:]
         return Claimed(given, [])
 
@@ -294,3 +298,19 @@ async def test_what_came_due_while_the_answer_travelled_is_confirmed_before_it_s
     await desk.worker.hold_step()
     assert desk.store.confirmed == [claim.run_id]
     assert len(desk.calls) == 1
+
+
+async def test_held_runs_and_claimed_ones_share_the_slots(desk: Desk) -> None:
+    """Those that are held start while a claim is on its way, and what it brings finds fewer slots than it asked for."""
+    hosts = [f"h{number}" for number in range(10)]
+    desk.answers |= {host: Answer(takes="1h") for host in hosts}
+    desk.store.ready = [claim for host in hosts * 6 for claim in desk.claims(f"http://{host}/", 1, due_in_ms=50)]
+    await desk.worker.claim_step()
+    desk.clock.advance(0.05)
+    desk.store.ready = [claim for host in hosts * 10 for claim in desk.claims(f"http://{host}/", 1)]
+    desk.worker.wake("ready/default")
+    desk.store.meanwhile = desk.worker.hold_step
+    await desk.worker.claim_step()
+    assert desk.store.asked[-1] == 100
+    assert (desk.worker.under_way, len(desk.calls)) == (100, 100)
+    assert desk.worker.next_held_ms == desk.clock.wall_ms()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
@@ -262,13 +263,18 @@ class Worker:
             # What became due while the answer was on its way was claimed ahead: it has no place yet, and its job may have changed.
             due = [claim for claim in claimed.claims if claim.due_ms <= min(now_ms, claim.claimed_ms)]
             ahead = [claim for claim in claimed.claims if claim.due_ms > min(now_ms, claim.claimed_ms)]
+            # Held runs may have taken slots while the answer was on its way: what finds none waits for one beside them.
+            free = max(self._free_slots(), 0)
+            ahead += due[free:]
+            del due[free:]
             if ahead:
                 self._holding.add(ahead, tasks=is_task(lane))
                 self._hold_loop.wakeup.wake()
             if claimed.claims:
                 tenants = [claim.tenant for claim in claimed.claims]
                 self._taken.add(queue, tenants, now_s=self._clock.monotonic_s())
-            await self._starter.start(due)
+            with self._taken_up(due):
+                await self._starter.start(due)
             await settle_overlaps(self._store, self._definitions, claimed.blocked)
             await self._starter.prepare(ahead)
         except StoreUnavailable:
@@ -280,15 +286,24 @@ class Worker:
         """What is done with claims that were held, and are neither held nor under way until it is done."""
         if not claims:
             return
-        self._starting = {claim.run_id for claim in claims}
         try:
-            await do(claims)
+            with self._taken_up(claims):
+                await do(claims)
         except StoreUnavailable:
             self._unsure = True
             raise
         finally:
-            self._starting = set()
             self._holding.started()
+
+    @contextmanager
+    def _taken_up(self, claims: list[Claim]) -> Iterator[None]:
+        """Claims that are neither held nor under way have their slots all the same."""
+        run_ids = {claim.run_id for claim in claims}
+        self._starting |= run_ids
+        try:
+            yield
+        finally:
+            self._starting -= run_ids
 
     async def _start_held(self, claims: list[Claim]) -> None:
         """After asking whether they are still ours: the job may have been changed meanwhile."""
