@@ -1,5 +1,7 @@
 """New rules of the time zones: the plans of zoned schedules are looked at again, once, by whoever owns their shard."""
 
+import pytest
+
 from dueline.domain.ids import BootId, JobId
 from dueline.domain.job import Job
 from dueline.domain.schedule import Cron
@@ -84,6 +86,15 @@ async def test_new_rules_wake_whoever_looks_again(store: Store) -> None:
     ear = await listening(store)
     await store.adopt_zones(epochs, "2026a")
     await ear.hears("stale")
+
+
+async def test_all_plans_are_looked_at_however_many_there_are(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dueline.store.postgres.plans._ZONED_PAGE", 2)
+    zoned = {(await in_berlin(store, shard)).id for shard in (1, 2, 3, 3, 4)}
+    for shard in (1, 3, 4, 5):
+        await create(store, a_job(shard=shard))
+    assert await store.adopt_zones(await owning(store), "2026a") == len(ALL_SHARDS)
+    assert await stale(store) == zoned
 
 
 async def test_nobodys_shards_adopt_nothing(store: Store) -> None:

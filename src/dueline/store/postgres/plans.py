@@ -14,8 +14,9 @@ from dueline.store.shapes import DuePlan, Firing
 
 _SQL = queries("plans")
 _job_id = attrgetter("job_id")
-_SHARDS_ADOPTED = 8
-"""Shards that get new rules of the time zones in one transaction: while all their zoned plans are written, nothing of them is fired."""
+_ZONED_PAGE = 2_000
+"""Plans that are looked at in one go for new rules of the time zones: while those of them that are zoned are written, nothing is fired."""
+_BEFORE_ALL = bytes(16)
 
 
 class PlanPart(Part):
@@ -66,15 +67,15 @@ class PlanPart(Part):
 
     async def adopt_zones(self, epochs: Mapping[int, int], tzdata: str) -> int:
         older = await self._database.fetch(_SQL["older_zones"], list(epochs.keys()), list(epochs.values()), tzdata)
-        adopted = 0
-        for first in range(0, len(older), _SHARDS_ADOPTED):
-            some = older[first : first + _SHARDS_ADOPTED]
-            async with self._database.transaction() as connection:
-                rows = await connection.fetch(
-                    _SQL["adopt_zones"], [row[0] for row in some], [row[1] for row in some], tzdata
-                )
-                spoilt = await connection.fetch(_SQL["spoil_zoned"], [row[0] for row in rows]) if rows else []
-            adopted += len(rows)
-            if spoilt:
+        if not older:
+            return 0
+        shards, theirs = [row[0] for row in older], [row[1] for row in older]
+        last: bytes | None = _BEFORE_ALL
+        while last is not None:
+            ((last, job_ids),) = await self._database.fetch(_SQL["zoned"], last, shards, _ZONED_PAGE)
+            if job_ids:
+                async with self._database.transaction() as connection:
+                    rows = await connection.fetch(_SQL["lock_shards"], shards, theirs)
+                    await connection.fetch(_SQL["spoil_zoned"], job_ids, [row[0] for row in rows])
                 self._notices.announce("stale")
-        return adopted
+        return len(await self._database.fetch(_SQL["adopt_zones"], shards, theirs, tzdata))

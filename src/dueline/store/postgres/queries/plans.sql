@@ -163,17 +163,34 @@ JOIN unnest($1::smallint[], $2::bigint[]) AS t (shard, epoch) ON s.shard = t.sha
 WHERE s.tzdata < $3
 ORDER BY s.shard;
 
+-- name: zoned
+-- A page of all plans behind an id, in their order: where it ends, and which of them, of some shards, depend on a time zone. An index would
+-- cost every firing of such a plan; this reads all of them instead, once for new rules.
+WITH page AS MATERIALIZED (
+    SELECT job_id, shard, zoned AND NOT stale AS wanted FROM dueline.plans WHERE job_id > $1 ORDER BY job_id LIMIT $3
+)
+SELECT
+    (SELECT job_id FROM page ORDER BY job_id DESC LIMIT 1) AS last,
+    ARRAY(SELECT job_id FROM page WHERE wanted AND shard = ANY($2::smallint[])) AS job_ids;
+
+-- name: lock_shards
+-- Some shards, if they are still the caller's: until the end of the transaction nothing of them is fired.
+SELECT s.shard
+FROM dueline.shards AS s
+JOIN unnest($1::smallint[], $2::bigint[]) AS t (shard, epoch) ON s.shard = t.shard AND s.epoch = t.epoch
+ORDER BY s.shard
+FOR UPDATE OF s;
+
+-- name: spoil_zoned
+-- These plans must be looked at again, if they are of these shards.
+UPDATE dueline.plans SET stale = true
+WHERE job_id = ANY($1::uuid[]) AND shard = ANY($2::smallint[])
+RETURNING job_id;
+
 -- name: adopt_zones
--- Some of these shards, if they still are both; `spoil_zoned` follows.
+-- Some of these shards, if they still are both, whose plans have all been looked at.
 UPDATE dueline.shards AS s
 SET tzdata = $3
 FROM unnest($1::smallint[], $2::bigint[]) AS t (shard, epoch)
 WHERE s.shard = t.shard AND s.epoch = t.epoch AND s.tzdata < $3
 RETURNING s.shard;
-
--- name: spoil_zoned
--- The plans of some shards that depend on a time zone must be looked at again. An index would cost every firing of such a plan; this
--- reads all plans instead, once for new rules.
-UPDATE dueline.plans SET stale = true
-WHERE zoned AND NOT stale AND shard = ANY($1::smallint[])
-RETURNING job_id;
