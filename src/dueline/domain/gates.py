@@ -220,7 +220,8 @@ def admit(
             continue
         start_us = max(passed.start_us(now_us) for _, passed in gates)
         for _, passed in gates:
-            passed.take(now_us)
+            # Where another gate makes it wait its token is taken then: the next one here must not start right after it.
+            passed.take(start_us)
         starts[wish.run_id] = -(-start_us // _US)
     return starts, refused
 
