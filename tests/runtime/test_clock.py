@@ -116,6 +116,38 @@ def test_a_slow_answer_does_not_spoil_what_quick_ones_told() -> None:
     assert world.store_ms - world.time.now_ms() >= 250
 
 
+@given(trips)
+def test_the_store_is_ahead_by_no_more_than_the_doubt(trips: list[tuple[int, int, int]]) -> None:
+    world = World()
+    for pause_us, there_us, back_us in trips:
+        world.ask(there_us, back_us)
+        # A millisecond for the store, which answers in whole ones, one for ours, and one for the doubt.
+        assert world.store_ms <= world.time.now_ms() + world.time.doubt_ms + 3 + ROUNDING_MS
+        assert world.time.doubt_ms <= (there_us + back_us) / 1000 + ROUNDING_MS
+        world.pass_us(pause_us)
+
+
+def test_a_wait_that_is_counted_beyond_the_doubt_does_not_end_early() -> None:
+    """The answers came slowly when it began, and quickly when it ended: it was the clock of a target that asked for two seconds."""
+    world = World()
+    world.ask(2_000, 80_000)
+    began_ms = world.store_ms
+    until_ms = world.time.now_ms() + world.time.doubt_ms + 2_000
+    world.pass_us(1_000_000)
+    world.ask(0, 0)
+    world.pass_us(int(world.time.until_s(until_ms) * 1_000_000))
+    assert world.store_ms >= began_ms + 2_000 - 3
+
+
+@pytest.mark.parametrize("jump_us", [-3_600_000_000, 3_600_000_000])
+def test_a_store_that_was_set_leaves_no_more_doubt_than_the_last_answer(jump_us: int) -> None:
+    world = World()
+    world.ask(0, 0)
+    world.offset_us += jump_us
+    world.ask(1_000, 2_000)
+    assert 1 <= world.time.doubt_ms <= 3
+
+
 def test_a_moment_of_the_past_is_read_on_the_same_scale() -> None:
     world = World()
     world.ask(0, 0)

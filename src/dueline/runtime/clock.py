@@ -54,19 +54,33 @@ class StoreTime:
     def __init__(self, clock: Clock, *, samples: int = 16) -> None:
         self._clock = clock
         self._lows_ms = deque[float](maxlen=samples)
+        self._highs_ms = deque[float](maxlen=samples)
         self._offset_ms: float | None = None
 
     def measured(self, store_ms: int, *, sent_s: float) -> None:
         """Take in an answer of the store that has just arrived to a question sent at `sent_s`."""
         high_ms = store_ms + 1 - sent_s * 1000
+        low_ms = store_ms - self._clock.monotonic_s() * 1000
         if self._offset_ms is not None and self._offset_ms > high_ms:
             self._lows_ms.clear()
-        self._lows_ms.append(store_ms - self._clock.monotonic_s() * 1000)
+            self._highs_ms.clear()
+        elif self._highs_ms and low_ms > min(self._highs_ms):
+            self._highs_ms.clear()
+        self._lows_ms.append(low_ms)
+        self._highs_ms.append(high_ms)
         self._offset_ms = max(self._lows_ms)
 
     @property
     def known(self) -> bool:
         return self._offset_ms is not None
+
+    @property
+    def doubt_ms(self) -> int:
+        """By how much the store may be ahead of what is known of it, but for a millisecond: what is known gets better with the next
+        quick answer, and who counts a wait from now must not have it end early for that.
+        """
+        assert self._offset_ms is not None, "the store was not asked for its time yet"
+        return max(0, int(min(self._highs_ms) - 1 - self._offset_ms))
 
     def now_ms(self) -> int:
         return self.at_ms(self._clock.monotonic_s())

@@ -339,6 +339,7 @@ class Worker:
             worker=self._membership.boot_id,
             started_ms=time.at_ms(one.started_s),
             finished_ms=time.at_ms(one.finished_s),
+            doubt_ms=time.doubt_ms,
             chance=self._chance.fraction(),
             awaited=one.prepared.awaited,
             cancel=one.cancel,

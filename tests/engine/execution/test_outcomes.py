@@ -56,6 +56,7 @@ def ended(
     cancel: str | None = None,
     run_timeout_ms: int | None = None,
     leaving: bool = False,
+    doubt_ms: int = 0,
     **claim: Any,
 ) -> End:
     target = HttpTarget(url="http://t/")
@@ -70,6 +71,7 @@ def ended(
         chance=0.5,
         cancel=cancel,
         leaving=leaving,
+        doubt_ms=doubt_ms,
     )
 
 
@@ -172,6 +174,12 @@ def test_a_success_ends_the_run() -> None:
     attempt = end.attempt
     assert (attempt.attempt, attempt.token, attempt.worker, attempt.outcome) == (1, 5, "w1", SUCCEEDED)
     assert (attempt.claimed_ms, attempt.started_ms, attempt.finished_ms) == (DUE_MS + 10, DUE_MS + 20, DUE_MS + 50)
+
+
+def test_a_wait_begins_when_the_attempt_has_certainly_ended() -> None:
+    end = ended(TIMED_OUT, doubt_ms=80)
+    assert isinstance(end, Retry)
+    assert (end.due_ms, end.attempt.finished_ms) == (DUE_MS + 50 + 80 + 7_000, DUE_MS + 50)
 
 
 def test_a_failure_that_may_pass_is_tried_again_after_its_backoff() -> None:

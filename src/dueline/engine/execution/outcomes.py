@@ -58,6 +58,7 @@ def conclude(
     started_ms: int,
     finished_ms: int,
     chance: float,
+    doubt_ms: int = 0,
     awaited: bool = False,
     cancel: str | None = None,
     leaving: bool = False,
@@ -66,7 +67,7 @@ def conclude(
 
     A run ends as `gone` when its target says so, and as `run_timeout` when the next attempt would come after its time. One whose process
     died, or that its worker breaks off because it is `leaving`, is taken from it as from a worker that vanished. `awaited` says that the
-    job's schedule counts from the end of its runs.
+    job's schedule counts from the end of its runs. By `doubt_ms` the end may have been later: the wait for the next attempt begins then.
     """
     # The store's clock stamped the claim; ours may lag behind it by a round trip.
     started_ms = max(started_ms, claim.claimed_ms, claim.due_ms)
@@ -96,7 +97,7 @@ def conclude(
     if cancel is not None and not succeeded:
         state, reason = RunState.CANCELLED, cancel
     elif not succeeded:
-        due_ms = _next_due_ms(claim, execution, outcome, finished_ms=finished_ms, chance=chance)
+        due_ms = _next_due_ms(claim, execution, outcome, finished_ms=finished_ms + doubt_ms, chance=chance)
         reason = _end_reason(claim, execution, outcome, due_ms=due_ms, started_ms=started_ms)
         if due_ms is not None and reason is None:
             return Retry(claim.run_id, claim.token, due_ms, attempt, claim.gated)
