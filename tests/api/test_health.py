@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from dueline.api import health
 from dueline.api.app import make_app
+from dueline.api.health import Writes
 from dueline.api.routes import Surface
 from dueline.api.server import ApiServer, CannotListen
-from dueline.domain.errors import StoreUnavailable
+from dueline.domain.errors import NotFound, StoreUnavailable
 from dueline.sdk import errors
 from dueline.sdk.client import Client
 from tests.api.serving import ServedApi
@@ -88,6 +90,45 @@ def test_a_stopping_process_is_not_ready(own_api: ServedApi) -> None:
     own_api.stopping = True
     assert own_api.call("GET", "/readyz").status == 503
     assert own_api.call("GET", "/livez").json == {"status": "live"}
+
+
+async def test_who_could_not_write_is_not_ready_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store whose disk is full answers that it is there."""
+
+    async def ready() -> None:
+        pass
+
+    async def ask(method: str, path: str) -> int:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        status = int((await reader.read()).split()[1])
+        writer.close()
+        return status
+
+    full: Any = Broken(StoreUnavailable("disk full"))
+    server = ApiServer(make_app(surface_of(full, ready)), "127.0.0.1", 0)
+    await server.start()
+    try:
+        assert await ask("GET", "/v1/queues") == 503
+        assert await ask("GET", "/readyz") == 200, "a question that failed says nothing of writes"
+        assert await ask("POST", "/v1/queues/default/pause") == 503
+        assert await ask("GET", "/readyz") == 503
+        monkeypatch.setattr(health, "FAILING_S", 0.0)
+        assert await ask("GET", "/readyz") == 200, "somebody has to try again"
+    finally:
+        await server.stop()
+
+
+async def test_a_write_that_succeeds_ends_that() -> None:
+    writes = Writes()
+    with pytest.raises(StoreUnavailable), writes.watched():
+        raise StoreUnavailable("disk full")
+    with pytest.raises(NotFound), writes.watched():
+        raise NotFound("job", "none")
+    assert writes.failing, "who found nothing has written nothing"
+    with writes.watched():
+        pass
+    assert not writes.failing
 
 
 async def test_a_taken_port_is_told() -> None:

@@ -33,6 +33,7 @@ from dueline.api import (
     whys,
     workers,
 )
+from dueline.api.health import Writes
 from dueline.api.problems import Refused, problem_response
 from dueline.api.requests import Query, check_caller
 from dueline.api.routes import ApiRoute, Surface, Vitals
@@ -75,10 +76,14 @@ def _assemble(surface: Surface, routes: Sequence[ApiRoute]) -> Starlette:
     by_path: dict[str, dict[str, ApiRoute]] = {}
     for route in routes:
         by_path.setdefault(route.path, {})[route.method] = route
+    writes = Writes()
     app = Starlette(
-        routes=[Route(_pattern(path, methods), Endpoint(surface, methods)) for path, methods in by_path.items()],
+        routes=[
+            Route(_pattern(path, methods), Endpoint(surface, methods, writes)) for path, methods in by_path.items()
+        ],
         exception_handlers={404: _no_route},
     )
+    app.state.writes = writes
     app.router.redirect_slashes = False
     return app
 
@@ -91,9 +96,10 @@ def _pattern(path: str, methods: Mapping[str, ApiRoute]) -> str:
 class Endpoint:
     """One path with all its methods. Every request gets an answer, whatever its handler does."""
 
-    def __init__(self, surface: Surface, methods: Mapping[str, ApiRoute]) -> None:
+    def __init__(self, surface: Surface, methods: Mapping[str, ApiRoute], writes: Writes) -> None:
         self._surface = surface
         self._methods = dict(methods)
+        self._writes = writes
         if "GET" in methods:
             self._methods["HEAD"] = methods["GET"]
 
@@ -115,7 +121,10 @@ class Endpoint:
             raise Refused(405, "method-not-allowed", f"This path takes {allowed}.", headers={"allow": allowed})
         if request.scope["query_string"] and not route.query:
             Query(request, ()).check()
-        return await route.handler(self._surface, request)
+        if route.method == "GET":
+            return await route.handler(self._surface, request)
+        with self._writes.watched():
+            return await route.handler(self._surface, request)
 
 
 def _no_route(request: Request, _error: Exception) -> Response:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 from starlette.requests import Request
@@ -11,10 +13,35 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.problems import Refused
 from dueline.api.routes import ApiRoute, Vitals
-from dueline.domain.errors import DuelineError
+from dueline.domain.errors import DuelineError, StoreUnavailable
 
 READY_S = 3.0
 """A store that takes longer to answer is as good as away."""
+
+
+FAILING_S = 5.0
+"""So long a write that failed counts, unless one has succeeded since. Then another has to be tried: who is not ready may get none."""
+
+
+class Writes:
+    """Whether what was asked to be written lately could be. A store whose disk is full answers every question, and keeps nothing."""
+
+    def __init__(self) -> None:
+        self._failed_s = float("-inf")
+
+    @property
+    def failing(self) -> bool:
+        return asyncio.get_running_loop().time() < self._failed_s + FAILING_S
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Around a request that may write something."""
+        try:
+            yield
+        except StoreUnavailable:
+            self._failed_s = asyncio.get_running_loop().time()
+            raise
+        self._failed_s = float("-inf")
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -26,7 +53,9 @@ async def live(_vitals: Vitals, _request: Request) -> Response:
     return json_answer(Health("live"))
 
 
-async def ready(vitals: Vitals, _request: Request) -> Response:
+async def ready(vitals: Vitals, request: Request) -> Response:
+    if request.app.state.writes.failing:
+        raise Refused(503, "unavailable", "The store answers, and what was asked last could not be written.")
     try:
         async with asyncio.timeout(READY_S):
             await vitals.ready()
