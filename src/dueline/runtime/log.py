@@ -13,8 +13,15 @@ def get_log(name: str) -> Any:
     return structlog.get_logger(name)
 
 
+class _Foreign(logging.Handler):
+    """What libraries have to say, as lines among ours: whoever reads JSON must not find a traceback between two of them."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        get_log(record.name).log(record.levelno, record.getMessage(), logger=record.name, exc_info=record.exc_info)
+
+
 def set_up_log(*, level: str, form: str) -> None:
-    """Write events to standard error; `form` is `text` or `json`."""
+    """Write events to standard error, those of libraries from warnings on; `form` is `text` or `json`."""
     renderer: Any = structlog.processors.JSONRenderer()
     if form == "text":
         renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=0)
@@ -29,3 +36,4 @@ def set_up_log(*, level: str, form: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    logging.basicConfig(level=logging.WARNING, handlers=[_Foreign()], force=True)
