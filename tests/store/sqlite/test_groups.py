@@ -66,6 +66,15 @@ def test_a_move_that_raises_is_undone_alone_and_wakes_nobody(session: Session, p
     assert numbers(path) == [1, 3]
 
 
+def test_a_move_that_is_alone_is_undone_with_its_transaction(session: Session, path: Path) -> None:
+    outcomes, topics = commit_together(session, [add_and_raise(1)])
+    assert [type(outcome.error) for outcome in outcomes] == [ValueError]
+    assert (topics, numbers(path)) == (set(), [])
+
+    assert commit_together(session, [add(1)]) == ([Outcome(1, None)], {"added/1"})
+    assert numbers(path) == [1]
+
+
 def test_a_commit_that_fails_fails_for_everyone_and_the_next_group_goes_on(session: Session, path: Path) -> None:
     def refuse_to_commit(session: Session) -> None:
         session._connection.set_commit_hook(lambda: True)

@@ -12,8 +12,9 @@ from dueline.runtime.clock import Clock
 MEMORY = ":memory:"
 _BUSY_MS = 5_000
 """The file is ours alone; only somebody with a database tool in hand can make us wait."""
-_STATEMENTS_CACHED = 200
-"""More than there are statements: each is compiled once a connection."""
+_STATEMENTS_CACHED = 512
+"""As many as the driver takes. After each use a statement goes into the next slot, and drives out what is there: so these are the last
+uses, not the last statements, and what was used before them is compiled anew, which takes several times as long as most of them do."""
 
 _DAMAGED = (apsw.NotADBError, apsw.CorruptError)
 _UNAVAILABLE = (
@@ -54,6 +55,10 @@ class Session:
     def rows(self, sql: str, *args: Any) -> list[Any]:
         """Run a statement to its end."""
         return self._connection.execute(sql, args).fetchall()
+
+    def transact(self, sql: str) -> None:
+        """Begin or end a transaction, or part of one: compiled as fast as found, and must not drive others out of the cache."""
+        self._connection.execute(sql, can_cache=False)
 
     def value(self, sql: str, *args: Any) -> Any:
         """The first column of the first row, or None."""
