@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
+
+import pytest
 
 from dueline.domain import limits
 from dueline.domain.ids import BootId
@@ -62,3 +65,33 @@ async def test_a_process_is_trusted_from_when_it_joined_while_its_lease_holds(tm
         await running
         assert [*seen, node.trusted] == [False, True, False, False]
         assert node.leases_lost == 0
+
+
+async def test_a_process_that_is_declared_dead_before_its_first_beat_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when it is paused right after it joined."""
+    async with sqlite_under_test(tmp_path / "dueline.db") as under_test:
+        assert isinstance(under_test.clock, SqliteClock)
+        store, clock, stop, numbers = under_test.store, under_test.clock.manual, Stop(), count(1)
+        register = store.register
+
+        async def register_and_pause(node: NewNode, *, lease_s: float) -> None:
+            await register(node, lease_s=lease_s)
+            if node.boot_id == "n1":
+                clock.advance(limits.LEASE_S + 1)
+                assert await store.bury(node.boot_id)
+
+        monkeypatch.setattr(store, "register", register_and_pause)
+        monkeypatch.setattr(Bell, "rung", asyncio.Event())
+
+        def next_node() -> NewNode:
+            return NewNode(boot_id=BootId(f"n{next(numbers)}"), role=Role.WORKER, host="here", pid=1, version="1")
+
+        node = Node(store, clock, SystemChance(), new_node=next_node, parts=[Bell])
+        running = asyncio.create_task(node.run(stop))
+        async with asyncio.timeout(WAIT_S_MAX):
+            await Bell.rung.wait()
+        stop.ask()
+        await running
+        assert node.leases_lost == 1

@@ -33,6 +33,15 @@ JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
 MEANT = {
     # The first entry of an index, some of the few that it was made for, or all of them.
     "cancels.sweep_found walks runs_cancel",
+    "runs.chores walks flows_finish",
+    "runs.chores walks gate_places_run",
+    "runs.chores walks gates_pkey",
+    "runs.chores walks places_pkey",
+    "runs.chores walks plans_awaiting",
+    "runs.chores walks run_progress_pkey",
+    "runs.chores walks runs_cancel",
+    "runs.chores walks runs_held",
+    "runs.chores walks runs_waits_for",
     "flows.clocks walks flows_finish",
     "gates.count_in walks runs_running",
     "runs.upcoming walks gates_refill",
@@ -49,7 +58,6 @@ MEANT = {
     "gates.forget reads gates",
     "gates.sweep_places reads gate_places",
     "history.swept reads history_sweeps",
-    "plans.spoil_zoned reads plans",
     "queues.reasons reads runs",
     "queues.states reads runs",
     "runs.sweep_places reads places",

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -36,17 +36,20 @@ class DuelineProcess:
         private_targets: Literal["allow", "deny", "auto"] = "allow",
         host_share: float = 1.0,
         module: str = "dueline",
+        environment: Mapping[str, str] | None = None,
+        within: Sequence[str] = (),
     ) -> None:
-        """The usual test has one target, and it may have every slot."""
+        """The usual test has one target, and it may have every slot. `within` goes before the command, as that of a namespace does."""
         self.name = name
         self._log = folder / f"{name}.log"
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("DUELINE_")}
-        environment |= {"DUELINE_DB": db, "DUELINE_LOG_FORM": "json", "HOME": str(folder)}
-        environment["DUELINE_PRIVATE_TARGETS"] = private_targets
-        environment["DUELINE_HOST_SHARE"] = str(host_share)
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("DUELINE_")}
+        variables |= {"DUELINE_DB": db, "DUELINE_LOG_FORM": "json", "HOME": str(folder)}
+        variables["DUELINE_PRIVATE_TARGETS"] = private_targets
+        variables["DUELINE_HOST_SHARE"] = str(host_share)
+        variables |= environment or {}
         with self._log.open("ab") as log, (folder / f"{name}.out").open("ab") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments], stdout=out, stderr=log, env=environment
+                [*within, sys.executable, "-m", module, *arguments], stdout=out, stderr=log, env=variables
             )
         self._out = folder / f"{name}.out"
 

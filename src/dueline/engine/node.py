@@ -91,13 +91,16 @@ class Node:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.asked.wait(), 1.0)
                 continue
+            except LeaseLost:
+                # It was paused between joining and its first beat, for so long that others declared it dead.
+                self._lost(node)
+                continue
             self._life = life
             log.info("joined", boot_id=node.boot_id, role=node.role)
             try:
                 await life.last(stop)
             except LeaseLost:
-                self.leases_lost += 1
-                log.warning("declared dead by others; starting again", boot_id=node.boot_id)
+                self._lost(node)
             finally:
                 self._life = None
 
@@ -105,6 +108,10 @@ class Node:
     def trusted(self) -> bool:
         """Whether it is a member whose lease holds: neither before it joined, nor while others may declare it dead."""
         return self._life is not None and self._life.membership.trusted
+
+    def _lost(self, node: NewNode) -> None:
+        self.leases_lost += 1
+        log.warning("declared dead by others; starting again", boot_id=node.boot_id)
 
     def _wake(self, topic: str) -> None:
         if self._life is not None:
@@ -136,7 +143,8 @@ class Life:
         self._replanner_loop = Loop("replanner", Replanner(store, self.membership, self._shards).step)
         self._promoter = Promoter(store, self.membership, definitions, missed_due_ms=self._scheduler.missed_due_ms)
         self._promoter_loop = Loop("promoter", self._promoter.step)
-        self._reaper_loop = Loop("reaper", Reaper(store, self.membership, definitions, chance).step)
+        self._reaper = Reaper(store, self.membership, definitions, clock, chance)
+        self._reaper_loop = Loop("reaper", self._reaper.step)
         self._historian_loop = Loop("historian", Historian(store, keep_days=scheduling.history_days).step)
         self._schedules = node.role is not Role.WORKER
         self._parts = [make(self.membership, definitions) for make in parts]
@@ -219,6 +227,7 @@ class Life:
 
     def _roster_changed(self) -> None:
         self._shards_loop.wakeup.wake()
+        self._reaper.somebody_went()
         self._reaper_loop.wakeup.wake()
 
     def _shards_taken(self) -> None:

@@ -13,6 +13,7 @@ from dueline.engine.definitions import Definitions
 from dueline.engine.execution.reclaiming import decide_reclaim
 from dueline.engine.membership import Membership
 from dueline.runtime.chance import Chance
+from dueline.runtime.clock import Clock
 from dueline.runtime.log import get_log
 from dueline.store.protocol import RunStore
 from dueline.store.shapes import Stray
@@ -21,6 +22,9 @@ from dueline.store.sharing import GateStore
 log = get_log(__name__)
 
 _spec = msgspec.json.Decoder(Execution)
+_REST = 50
+"""How many times as long as a look for strays took the next one is put off."""
+_REST_S_MAX = 30.0
 
 
 class ReaperStore(RunStore, GateStore, Protocol):
@@ -28,25 +32,48 @@ class ReaperStore(RunStore, GateStore, Protocol):
 
 
 class Reaper:
-    def __init__(self, store: ReaperStore, membership: Membership, definitions: Definitions, chance: Chance) -> None:
+    def __init__(
+        self, store: ReaperStore, membership: Membership, definitions: Definitions, clock: Clock, chance: Chance
+    ) -> None:
         self._store = store
         self._membership = membership
         self._definitions = definitions
+        self._clock = clock
         self._chance = chance
+        self._look_at_s = 0.0
+        self._looked_s = 0.0
+
+    def somebody_went(self) -> None:
+        """Look for what it had in hand, however long that takes."""
+        self._look_at_s = 0.0
 
     async def step(self) -> float:
-        strays = await self._store.strays(grace_ms=limits.TIMEOUT_GRACE_MS, limit=limits.RECLAIM_BATCH)
+        strays = await self._strays()
         if strays:
             await self._reclaim(strays)
-        ended = await self._store.sweep_cancelled(limit=limits.RECLAIM_BATCH)
-        expired = await self._store.expire(limit=limits.RECLAIM_BATCH)
-        await self._store.sweep_awaiting()
-        freed = await self._store.free_held(limit=limits.RECLAIM_BATCH)
-        let_in = await self._store.sweep_gates(limit=limits.RECLAIM_BATCH)
-        forgotten = await self._store.forget_flows(limit=limits.RECLAIM_BATCH)
-        looked = await self._store.forget_keys(limit=limits.RECLAIM_BATCH)
+        chores, limit = await self._store.chores(), limits.RECLAIM_BATCH
+        ended = await self._store.sweep_cancelled(limit=limit) if chores.cancels else 0
+        expired = await self._store.expire(limit=limit) if chores.expiries else 0
+        if chores.awaiting:
+            await self._store.sweep_awaiting()
+        freed = await self._store.free_held(limit=limit) if chores.held else 0
+        let_in = await self._store.sweep_gates(limit=limit) if chores.gates else 0
+        forgotten = await self._store.forget_flows(limit=limit) if chores.flows else 0
+        looked = await self._store.forget_keys(limit=limit) if chores.keys else 0
         most = max(len(strays), ended, expired, freed, let_in, forgotten, looked)
         return 0.0 if most >= limits.RECLAIM_BATCH else limits.SWEEP_S
+
+    async def _strays(self) -> Sequence[Stray]:
+        """A look at all that is under way. Where somebody can still see what ended long ago, it walks through all of that too: so one that
+        takes long is made rarely, unless somebody went. Of two looks the quicker one tells, because any may have to wait."""
+        began_s = self._clock.monotonic_s()
+        if began_s < self._look_at_s:
+            return ()
+        strays = await self._store.strays(grace_ms=limits.TIMEOUT_GRACE_MS, limit=limits.RECLAIM_BATCH)
+        took_s = self._clock.monotonic_s() - began_s
+        self._look_at_s = began_s + min(min(took_s, self._looked_s) * _REST, _REST_S_MAX)
+        self._looked_s = took_s
+        return strays
 
     async def _reclaim(self, strays: Sequence[Stray]) -> None:
         keys = {

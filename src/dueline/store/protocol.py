@@ -26,6 +26,7 @@ from dueline.store.shapes import (
     Blocked,
     CancelAnswer,
     CancelAsked,
+    Chores,
     Claim,
     Claimed,
     Confirmed,
@@ -240,6 +241,9 @@ class RunStore(UniqueStore, Protocol):
 
     async def free_held(self, *, limit: int) -> int:
         """Recount places from live runs, and make ready the first run of every job that holds one though nothing of it is under way."""
+
+    async def chores(self) -> Chores:
+        """Whether `sweep_cancelled`, `expire`, `sweep_awaiting`, `free_held`, `sweep_gates`, `forget_flows`, `forget_keys` may find any."""
 
     async def strays(self, *, grace_ms: int, limit: int) -> list[Stray]:
         """Claimed runs without a registered worker, and those past their timeout and the grace."""

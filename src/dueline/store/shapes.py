@@ -366,6 +366,18 @@ class Promoted(msgspec.Struct, frozen=True):
     queues: frozenset[str]
 
 
+class Chores(msgspec.Struct, frozen=True):
+    """Of what the sweeps look after, whether there may be any: who has nothing to do asks one question instead of many."""
+
+    cancels: bool
+    expiries: bool
+    awaiting: bool
+    held: bool
+    gates: bool
+    flows: bool
+    keys: bool
+
+
 class Upcoming(msgspec.Struct, frozen=True):
     """When the next waiting run is due, and when the next token comes that somebody waits for."""
 

@@ -8,7 +8,7 @@ from dueline.runtime.clock import Clock
 from dueline.store.protocol import RunStore
 from dueline.worker.options import WorkerOptions
 
-_REST = 20
+_REST = 50
 """How many times as long as a look at everything took the next one is put off: one that takes long must not take much."""
 
 

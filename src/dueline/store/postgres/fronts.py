@@ -18,8 +18,11 @@ from dueline.domain.job import PRIORITIES
 FRONT = -(1 << 63)
 """The lowest rank there is."""
 
-_REST = 30
-"""How many times as long as a look at the front took too long the next one is put off."""
+_REST = 50
+"""How many times as long as a look at the front took too long the next one is put off, at most."""
+_DOUBT_S = 0.25
+"""How long it is put off after the first that took too long: a server that was away or busy for a moment makes a look slow as well, and the
+next one tells. It is twice as long after each that took too long again."""
 _USUAL_S = 0.02
 """What a look at a thousand runs takes, about; it is measured from then on."""
 _NOISE_S = 0.003
@@ -38,6 +41,7 @@ class Front:
         self._ends: deque[tuple[float, int]] = deque()
         """When looks ended, and at which rank: all of the last moments, and one before."""
         self._usual_s = _USUAL_S
+        self._rest_s = 0.0
         self._again_s = 0.0
 
     def begin(self, now_s: float) -> int:
@@ -52,7 +56,9 @@ class Front:
         """A look found as many as it asked for, up to this rank."""
         self._ends.append((now_s, last_rank))
         if since == FRONT:
-            self._again_s = now_s + max(took_s - self._usual_s - _NOISE_S, 0.0) * _REST
+            dear_s = max(took_s - self._usual_s - _NOISE_S, 0.0) * _REST
+            self._rest_s = min(dear_s, max(self._rest_s * 2, _DOUBT_S))
+            self._again_s = now_s + self._rest_s
         else:
             self._usual_s = (self._usual_s * 3 + took_s) / 4
 

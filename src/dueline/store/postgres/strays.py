@@ -11,7 +11,7 @@ from dueline.store.postgres.following import follow_and_leave, lock_awaiting
 from dueline.store.postgres.gates import leave_gates
 from dueline.store.postgres.part import Part, in_order, queries
 from dueline.store.records import encode_attempt
-from dueline.store.shapes import Reclaim, Stray
+from dueline.store.shapes import Chores, Reclaim, Stray
 
 _SQL = queries("runs")
 
@@ -22,6 +22,10 @@ class StrayPart(Part):
         rows = await self._database.fetch(_SQL["free_held"], limit)
         self._notices.announce(*{f"ready/{row[0]}" for row in rows})
         return len(rows)
+
+    async def chores(self) -> Chores:
+        (row,) = await self._database.fetch(_SQL["chores"])
+        return Chores(*row)
 
     async def strays(self, *, grace_ms: int, limit: int) -> list[Stray]:
         return [Stray(*row) for row in await self._database.fetch(_SQL["strays"], grace_ms, limit)]

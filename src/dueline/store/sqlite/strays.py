@@ -8,7 +8,7 @@ from typing import Any
 from dueline.domain import limits
 from dueline.domain.ids import RunId
 from dueline.domain.states import RunState
-from dueline.store.shapes import Reclaim, Stray
+from dueline.store.shapes import Chores, Reclaim, Stray
 from dueline.store.sqlite.gates import leave_gates
 from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places
@@ -21,11 +21,19 @@ class StrayPart(Part):
     async def free_held(self, *, limit: int) -> int:
         return await self._database.write(_free_held, limit)
 
+    async def chores(self) -> Chores:
+        return await self._database.read(_chores)
+
     async def strays(self, *, grace_ms: int, limit: int) -> list[Stray]:
         return await self._database.read(_strays, grace_ms, limit)
 
     async def reclaim(self, reclaims: Sequence[Reclaim]) -> set[RunId]:
         return await self._database.write(_reclaim, reclaims)
+
+
+def _chores(session: Session) -> Chores:
+    (row,) = session.rows(_SQL["chores"])
+    return Chores(*map(bool, row))
 
 
 def _free_held(session: Session, limit: int) -> int:

@@ -340,6 +340,25 @@ SET state = 'ready', reason = NULL, token = r.token + 1
 WHERE r.id = ANY(ARRAY(SELECT id FROM stuck)) AND r.state = 'held'
 RETURNING r.queue;
 
+-- name: chores
+-- Of what is looked after now and then, whether there is any.
+SELECT
+    EXISTS (SELECT FROM dueline.runs WHERE cancel IS NOT NULL) AS cancels,
+    EXISTS (
+        SELECT FROM dueline.runs
+        WHERE
+            expires_ms IS NOT NULL AND expires_ms <= dueline.now_ms() AND attempt = 0
+            AND state IN ('scheduled', 'ready', 'held', 'retrying')
+    ) OR EXISTS (SELECT FROM dueline.run_progress) AS expiries,
+    EXISTS (SELECT FROM dueline.plans WHERE awaiting IS NOT NULL) AS awaiting,
+    EXISTS (SELECT FROM dueline.places)
+    OR EXISTS (SELECT FROM dueline.runs WHERE state = 'held' AND waits_for IS NULL) AS held,
+    EXISTS (SELECT FROM dueline.gates)
+    OR EXISTS (SELECT FROM dueline.gate_places)
+    OR EXISTS (SELECT FROM dueline.runs WHERE state = 'held' AND waits_for IS NOT NULL) AS gates,
+    EXISTS (SELECT FROM dueline.flows WHERE level <> '') AS flows,
+    EXISTS (SELECT FROM dueline.uniques WHERE sweep_ms <= dueline.now_ms()) AS keys;
+
 -- name: strays
 -- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
 SELECT

@@ -273,6 +273,22 @@ WHERE
     )
 RETURNING queue;
 
+-- name: chores
+-- Of what is looked after now and then, whether there is any.
+SELECT
+    EXISTS (SELECT 1 FROM runs WHERE cancel IS NOT NULL),
+    EXISTS (
+        SELECT 1 FROM runs
+        WHERE expires_ms IS NOT NULL AND expires_ms <= now_ms() AND attempt = 0 AND state IN ('scheduled', 'ready', 'held', 'retrying')
+    ) OR EXISTS (SELECT 1 FROM run_progress),
+    EXISTS (SELECT 1 FROM plans WHERE awaiting IS NOT NULL),
+    EXISTS (SELECT 1 FROM places) OR EXISTS (SELECT 1 FROM runs WHERE state = 'held' AND waits_for IS NULL),
+    EXISTS (SELECT 1 FROM gates)
+    OR EXISTS (SELECT 1 FROM gate_places)
+    OR EXISTS (SELECT 1 FROM runs WHERE state = 'held' AND waits_for IS NOT NULL),
+    EXISTS (SELECT 1 FROM flows WHERE level <> ''),
+    EXISTS (SELECT 1 FROM uniques WHERE sweep_ms <= now_ms());
+
 -- name: strays
 -- Claimed runs without a registered worker, and those that outlived their timeout and the grace.
 SELECT
