@@ -42,7 +42,7 @@ SCENARIOS: dict[str, Scenario] = {
     "idle_cpu": idle.cpu,
     "schedules_10m": many.schedules_10m,
 }
-LONG = {"schedules_10m"}
+LONG = {"held_snapshot", "schedules_10m"}
 """Those that take many minutes by themselves: they are measured when they are asked for."""
 NOT_QUICK = LONG | {
     "dispatch_held_pg",
@@ -53,7 +53,6 @@ NOT_QUICK = LONG | {
     "burst_10k_http",
     "burst_100k",
     "backlog_1m",
-    "held_snapshot",
 }
 """Those that a quick run leaves out unless they are asked for: each takes some ten seconds, however few runs it has."""
 
