@@ -8,30 +8,28 @@ from random import Random
 
 import msgspec
 
-from dueline.store.fleet import Role
+from dueline.domain import limits
 from tests.simulation.fleet import MOST, Fleet
-from tests.simulation.link import Network
+from tests.simulation.link import TIMEOUT_S, Network
 from tests.simulation.process import SimProcess
 from tests.simulation.trace import Fault
 
 
 class Weather(msgspec.Struct, frozen=True):
-    """How much goes wrong: of every call, of every wake-up, and how often something larger does. None: never."""
+    """How much goes wrong: of calls, of answers that matter, of wake-ups, and how often something larger does. None: never."""
 
     strike_chance: float
+    late_chance: float
     lost_wakes: float
     gap_s: float | None
-
-    @property
-    def calm(self) -> bool:
-        return self.gap_s is None and not self.strike_chance
 
 
 def weather_of(random: Random) -> Weather:
     if random.random() < 0.1:
-        return Weather(0.0, 0.0, None)
+        return Weather(0.0, 0.0, 0.0, None)
     return Weather(
         strike_chance=random.choice([0.0, 0.0005, 0.002, 0.006]),
+        late_chance=random.choice([0.0, 0.02, 0.1]),
         lost_wakes=random.choice([0.0, 0.02, 0.5]),
         gap_s=random.choice([4.0, 9.0, 25.0]),
     )
@@ -61,6 +59,7 @@ class Chaos:
         """Until then, and nothing after it; what was begun is left to `heal`."""
         loop = self._network.loop
         self._network.strike_chance = self._weather.strike_chance
+        self._network.late_chance = self._weather.late_chance
         self._fleet.lost_wakes = self._weather.lost_wakes
         gap_s = self._weather.gap_s
         while gap_s is not None:
@@ -71,7 +70,8 @@ class Chaos:
         await asyncio.sleep(max(until_s - loop.time(), 0.0))
 
     def heal(self) -> None:
-        self._network.strike_chance = self._fleet.lost_wakes = self._network.slow_until_s = 0.0
+        self._network.strike_chance = self._network.late_chance = self._network.slow_until_s = 0.0
+        self._fleet.lost_wakes = 0.0
         self._fleet.heal()
 
     def _strike(self) -> None:
@@ -86,7 +86,6 @@ class Chaos:
             self._network.trace.faults[fault] += 1
 
     def _kill(self, process: SimProcess) -> bool:
-        self._network.trouble(process.name, 1.0)
         process.crash()
         return True
 
@@ -101,13 +100,13 @@ class Chaos:
 
     def _partition(self, process: SimProcess) -> bool:
         last_s = self._random.choice([1.0, 6.0, 9.0, 15.0, 40.0])
-        self._network.trouble(process.name, last_s)
+        self._network.trouble(process.name, last_s + TIMEOUT_S)
         process.link.cut_until_s = self._network.loop.time() + last_s
         return True
 
     def _slow_store(self, _process: SimProcess) -> bool:
         last_s = self._random.uniform(3.0, 20.0)
-        self._network.trouble("", last_s)
+        self._network.trouble("", last_s + TIMEOUT_S)
         self._network.slow_until_s = self._network.loop.time() + last_s
         return True
 
@@ -120,7 +119,7 @@ class Chaos:
         return True
 
     def _store_forward(self, _process: SimProcess) -> bool:
-        self._network.trouble("", 1.0)
+        self._network.trouble("", limits.BEAT_S)
         self._network.clock.step(self._random.choice([100, 900, 4_000, 9_000, 15_000, 60_000]))
         return True
 
@@ -130,7 +129,7 @@ class Chaos:
         return True
 
     def _join(self, _process: SimProcess) -> bool:
-        role = self._random.choice([Role.SCHEDULER, Role.WORKER])
+        role = self._random.choice(self._fleet.roles)
         if self._fleet.size(role) >= MOST[role]:
             return False
         self._fleet.start(role)

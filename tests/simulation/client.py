@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from asyncio.events import Handle
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from itertools import count
@@ -12,21 +11,34 @@ from typing import Any
 
 import msgspec
 
-from dueline.domain.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from dueline.domain.errors import Conflict, Invalid, NotFound, OverQuota, StoreUnavailable
+from dueline.domain.gates import Scope
 from dueline.domain.ids import JobId, RunId
-from dueline.domain.job import DEFAULT_TENANT, Definition, Job
+from dueline.domain.job import Definition, Job
+from dueline.domain.quotas import Quotas
 from dueline.domain.schedule import Cron, Every
 from dueline.engine.backfills import BackfillAsked, Backfills
 from dueline.engine.deadletters import DeadLetters, RedriveAsked
-from dueline.engine.operations import AdhocRun, Operations
+from dueline.engine.limiting import LimitDesk
+from dueline.engine.operations import Operations
 from dueline.engine.quotas import QuotaKeeper
+from dueline.engine.tenants import Tenants
 from dueline.engine.timekeeping import Timekeeper
 from dueline.store.shapes import DeadLetterFilter, RunFilter
 from tests.simulation.clocks import MachineClock, SeededChance
-from tests.simulation.definitions import a_definition, a_grid, a_misfire, an_execution
+from tests.simulation.definitions import (
+    a_dedupe,
+    a_definition,
+    a_grid,
+    a_limit,
+    a_misfire,
+    an_adhoc_run,
+    an_execution,
+    some_quotas,
+)
 from tests.simulation.journal import CHANGES, Deed, Journal, Operation, Told
 from tests.simulation.link import Link, Network
-from tests.simulation.loop import OWNER
+from tests.simulation.loop import OWNER, Ready, Timer
 from tests.simulation.trace import Fact
 
 JOBS_MAX = 9
@@ -38,19 +50,24 @@ _DEEDS: dict[Deed, int] = {
     Deed.DELETE: 1,
     Deed.RUN: 4,
     Deed.ENQUEUE: 5,
+    Deed.UNIQUE: 5,
     Deed.BACKFILL: 1,
     Deed.CANCEL: 4,
     Deed.REDRIVE: 2,
+    Deed.LIMIT: 1,
+    Deed.UNLIMIT: 1,
+    Deed.QUOTAS: 1,
 }
 
 
 class Client:
-    def __init__(self, network: Network, journal: Journal, *, seed: str, name: str) -> None:
+    def __init__(self, network: Network, journal: Journal, *, seed: str, name: str, tenant: str) -> None:
         self.name = name
+        self._tenant = tenant
         self.dead = False
         self.mortal = False
         self.paused = False
-        self.frozen: list[Handle] = []
+        self.frozen: list[Ready | Timer] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self._network = network
         self._journal = journal
@@ -64,6 +81,8 @@ class Client:
         self._operations = Operations(store, lambda: self._keeper.time, SeededChance(f"{seed}/{name}/ids"), quotas)
         self._backfills = Backfills(store, lambda: self._keeper.time, quotas)
         self._letters = DeadLetters(store, lambda: self._keeper.time, quotas)
+        self._limits = LimitDesk(store)
+        self._tenants = Tenants(store, quotas)
         self._wishes: dict[Deed, Callable[[Operation], Awaitable[object]]] = {
             Deed.CREATE: self._create,
             Deed.EDIT: self._edit,
@@ -72,15 +91,23 @@ class Client:
             Deed.DELETE: self._delete,
             Deed.RUN: self._run,
             Deed.ENQUEUE: self._enqueue,
+            Deed.UNIQUE: self._enqueue_unique,
             Deed.BACKFILL: self._backfill,
             Deed.CANCEL: self._cancel,
             Deed.REDRIVE: self._redrive,
+            Deed.LIMIT: self._limit,
+            Deed.UNLIMIT: self._unlimit,
+            Deed.QUOTAS: self._set_quotas,
         }
         self._context = Context()
         self._context.run(OWNER.set, self)
 
     def start(self, until_s: float, *, gap_s: float) -> asyncio.Task[None]:
         return self._network.loop.create_task(self._ask_away(until_s, gap_s), context=self._context)
+
+    def start_lifting(self) -> asyncio.Task[None]:
+        """Take away all that is set for queues, hosts and tenants."""
+        return self._network.loop.create_task(self._lift_all(), context=self._context)
 
     def start_closing(self) -> asyncio.Task[None]:
         return self._network.loop.create_task(self._delete_all(), context=self._context)
@@ -100,14 +127,19 @@ class Client:
             deed = self._random.choices(list(_DEEDS), list(_DEEDS.values()))[0]
             if deed is Deed.CREATE and len(self._journal.living()) >= JOBS_MAX:
                 deed = Deed.ENQUEUE
-            if deed in (*CHANGES, Deed.RUN, Deed.BACKFILL) and not self._journal.living():
+            if deed in (*CHANGES, Deed.RUN, Deed.BACKFILL) and not self._journal.living(self._tenant):
                 deed = Deed.CREATE
             await self._ask(deed)
+
+    async def _lift_all(self) -> None:
+        for scope, name in self._journal.limited():
+            operation = self._journal.begin(Deed.UNLIMIT, self.name)
+            await self._tell(operation, lambda _, place=(scope, name): self._lift(*place))  # type: ignore[misc]
 
     async def _delete_all(self) -> None:
         for job in self._journal.living():
             operation = self._journal.begin(Deed.DELETE, self.name)
-            await self._tell(operation, lambda _, job_id=job.id: self._delete_one(job_id))  # type: ignore[misc]
+            await self._tell(operation, lambda _, job=job: self._delete_one(job.tenant, job.id))  # type: ignore[misc]
 
     async def _ask(self, deed: Deed) -> None:
         await self._tell(self._journal.begin(deed, self.name), self._wishes[deed])
@@ -121,15 +153,18 @@ class Client:
             operation.told = Told.ACKNOWLEDGED
         except (Conflict, NotFound, Invalid):
             operation.told = Told.REFUSED
+        except OverQuota:
+            operation.told = Told.REFUSED
+            trace.facts[Fact.OVER_QUOTA] += 1
         except StoreUnavailable:
             operation.told = Told.UNKNOWN
             trace.facts[Fact.UNKNOWN] += 1
         finally:
             self.link.wish = None
-        trace.add(self._network.loop.time(), self.name, f"{operation.deed} {operation.told}")
+        trace.add(self._network.loop.time(), self.name, operation.deed, operation.told)
 
     def _some_job(self) -> JobId:
-        return self._random.choice(self._journal.living()).id
+        return self._random.choice(self._journal.living(self._tenant)).id
 
     async def _create(self, operation: Operation) -> None:
         name = f"{self.name}-{next(self._names)}"
@@ -138,7 +173,7 @@ class Client:
             operation.now_ms = now_ms
             return a_definition(self._random, name, now_ms)
 
-        await self._operations.create_job(DEFAULT_TENANT, define)
+        await self._operations.create_job(self._tenant, define)
 
     async def _edit(self, _operation: Operation) -> None:
         """A new grid for a job that has one; for any, another way to carry out its runs or to deal with what is missed."""
@@ -154,50 +189,80 @@ class Client:
             limited = msgspec.structs.replace(execution, concurrency=old.execution.concurrency)
             return msgspec.structs.replace(old, execution=limited)
 
-        await self._operations.edit_job(DEFAULT_TENANT, self._some_job(), define, expected_version=None)
+        await self._operations.edit_job(self._tenant, self._some_job(), define, expected_version=None)
 
     async def _pause(self, _operation: Operation) -> None:
-        await self._operations.pause_job(DEFAULT_TENANT, self._some_job(), note=None)
+        await self._operations.pause_job(self._tenant, self._some_job(), note=None)
 
     async def _resume(self, _operation: Operation) -> None:
-        await self._operations.resume_job(DEFAULT_TENANT, self._some_job())
+        await self._operations.resume_job(self._tenant, self._some_job())
 
     async def _delete(self, _operation: Operation) -> None:
-        await self._delete_one(self._some_job())
+        await self._delete_one(self._tenant, self._some_job())
 
-    async def _delete_one(self, job_id: JobId) -> None:
-        await self._operations.delete_job(DEFAULT_TENANT, job_id, expected_version=None)
+    async def _delete_one(self, tenant: str, job_id: JobId) -> None:
+        await self._operations.delete_job(tenant, job_id, expected_version=None)
 
     async def _run(self, operation: Operation) -> None:
         force = self._random.random() < 0.3
-        run_id = await self._operations.run_job(DEFAULT_TENANT, self._some_job(), force=force)
+        run_id = await self._operations.run_job(self._tenant, self._some_job(), force=force)
         operation.run_ids = (run_id,)
 
     async def _enqueue(self, operation: Operation) -> None:
         now_ms = self._operations.now_ms()
-        runs = [
-            AdhocRun(
-                execution=an_execution(self._random),
-                due_ms=self._random.choice([None, now_ms + self._random.randint(0, 20_000)]),
+        runs = [an_adhoc_run(self._random, now_ms) for _ in range(self._random.choice([1, 1, 2, 6]))]
+        operation.run_ids = tuple(await self._operations.enqueue(self._tenant, runs))
+
+    async def _enqueue_unique(self, operation: Operation) -> None:
+        """Runs with keys that others ask for too; or a run of a job."""
+        now_ms, jobs = self._operations.now_ms(), self._journal.living(self._tenant)
+        if jobs and self._random.random() < 0.3:
+            dedupe = a_dedupe(self._random)
+            answer = await self._operations.run_job_unique(
+                self._tenant, self._random.choice(jobs).id, dedupe, force=self._random.random() < 0.3
             )
-            for _ in range(self._random.choice([1, 1, 2, 6]))
-        ]
-        operation.run_ids = tuple(await self._operations.enqueue(DEFAULT_TENANT, runs))
+            operation.run_ids = (answer.run_id,)
+            return
+        count = self._random.choice([1, 1, 3])
+        runs = [an_adhoc_run(self._random, now_ms) for _ in range(count)]
+        dedupes = [a_dedupe(self._random) for _ in range(count)]
+        answers = await self._operations.enqueue_unique(self._tenant, runs, dedupes)
+        operation.run_ids = tuple(answer.run_id for answer in answers)
 
     async def _backfill(self, operation: Operation) -> None:
         to_ms = self._operations.now_ms() - 1
         from_ms = to_ms - self._random.choice([10_000, 60_000])
         asked = BackfillAsked(from_ms=from_ms, to_ms=to_ms, cap=50, rate=5.0)
-        runs = await self._backfills.backfill(DEFAULT_TENANT, self._some_job(), asked)
+        runs = await self._backfills.backfill(self._tenant, self._some_job(), asked)
         operation.run_ids = tuple(run.run_id for run in runs)
 
     async def _cancel(self, _operation: Operation) -> None:
         store = self.link.as_store()
-        runs = await store.runs_page(RunFilter(tenant=DEFAULT_TENANT), before=None, limit=20)
+        runs = await store.runs_page(RunFilter(tenant=self._tenant), before=None, limit=20)
         if runs:
             run_id: RunId = self._random.choice(runs).id
-            await self._operations.cancel_run(DEFAULT_TENANT, run_id)
+            await self._operations.cancel_run(self._tenant, run_id)
 
     async def _redrive(self, _operation: Operation) -> None:
         asked = RedriveAsked(key=f"{self.name}/{self._random.random()}")
-        await self._letters.redrive_many(DeadLetterFilter(tenant=DEFAULT_TENANT), asked)
+        await self._letters.redrive_many(DeadLetterFilter(tenant=self._tenant), asked)
+
+    async def _limit(self, _operation: Operation) -> None:
+        await self._limits.put(a_limit(self._random))
+
+    async def _unlimit(self, _operation: Operation) -> None:
+        places = self._journal.limited()
+        if places:
+            await self._lift(*self._random.choice(places))
+
+    async def _lift(self, scope: Scope, name: str) -> None:
+        if scope is Scope.TENANT:
+            await self._tenants.edit(name, lambda tenant: msgspec.structs.replace(tenant, quotas=Quotas()))
+        else:
+            await self._limits.delete(scope, name)
+
+    async def _set_quotas(self, _operation: Operation) -> None:
+        quotas, weight = some_quotas(self._random), self._random.choice([0.5, 1.0, 4.0])
+        await self._tenants.edit(
+            self._tenant, lambda tenant: msgspec.structs.replace(tenant, quotas=quotas, weight=weight)
+        )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from random import Random
+
+import msgspec
 
 from dueline.domain.ids import ENTROPY_BYTES
 from tests.simulation.loop import VirtualLoop
 
 START_MS = 1_767_225_600_000
 """Where the store's clock begins: the first millisecond of 2026."""
-_SHOWN_S = 45.0
-"""For so long after the store's clock was set back, somebody may still go by what it showed before: while every answer is slow, nobody can
-tell, and what was measured before counts for sixteen beats."""
 
 
 class MachineClock:
@@ -34,15 +32,21 @@ class MachineClock:
         self._wall_off_ms += by_ms
 
 
+class Step(msgspec.Struct, frozen=True):
+    """The store's clock was set: when, what it showed before, and by how much."""
+
+    at_s: float
+    shown_ms: int
+    by_ms: int
+
+
 class StoreClock:
     """The clock that everybody goes by. It can be set, and remembers what it has shown."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
         self._off_ms = 0
-        self._set_back: deque[tuple[float, int]] = deque(maxlen=8)
-        self.steps: list[tuple[float, int]] = []
-        """When it was set, and by how much."""
+        self.steps: list[Step] = []
 
     def wall_ms(self) -> int:
         return START_MS + int(self._loop.time() * 1000) + self._off_ms
@@ -51,17 +55,48 @@ class StoreClock:
         return self._loop.time()
 
     def step(self, by_ms: int) -> None:
-        now_s = self._loop.time()
-        if by_ms < 0:
-            self._set_back.append((now_s, self.latest_ms()))
-        self.steps.append((now_s, by_ms))
+        self.steps.append(Step(self._loop.time(), self.wall_ms(), by_ms))
         self._off_ms += by_ms
 
+    def reached_s(self, at_ms: int) -> float:
+        """When it first showed a time."""
+        off_ms, since_s = 0, 0.0
+        for step in self.steps:
+            if step.shown_ms >= at_ms:
+                break
+            off_ms, since_s = off_ms + step.by_ms, step.at_s
+        return max((at_ms - START_MS - off_ms) / 1000, since_s)
+
+
+class Belief:
+    """The latest that one process may take the store's clock for, which is never ahead of what it shows, as a rule.
+
+    Where it was set back nobody can know before the answer to a beat that was sent after that; and then only to within what the beat took
+    on its way there, because the clock may have been read at any moment of it. Until then a process may go by what it showed before.
+    """
+
+    def __init__(self, clock: StoreClock) -> None:
+        self._clock = clock
+        self._steps_seen = len(clock.steps)
+        self._ahead_ms = 0
+        self._believed_ms = 0
+
     def latest_ms(self) -> int:
-        """The latest time that anybody may take it for."""
-        now_s = self._loop.time()
-        shown = [ms + int((now_s - at_s) * 1000) for at_s, ms in self._set_back if now_s - at_s <= _SHOWN_S]
-        return max([self.wall_ms(), *shown])
+        """At any moment until now: what was decided then may come into effect later."""
+        self._follow_steps()
+        return max(self._believed_ms, self._clock.wall_ms() + self._ahead_ms)
+
+    def beat_answered(self, *, there_s: float, steps: int) -> None:
+        """An answer has arrived to a beat that took so long to reach the store, whose clock had been set so many times by then."""
+        self._believed_ms = self.latest_ms()
+        if steps == self._steps_seen:
+            self._ahead_ms = min(self._ahead_ms, int(there_s * 1000) + 1)
+
+    def _follow_steps(self) -> None:
+        for step in self._clock.steps[self._steps_seen :]:
+            self._believed_ms = max(self._believed_ms, step.shown_ms + self._ahead_ms)
+            self._ahead_ms = max(self._ahead_ms - step.by_ms, 0)
+        self._steps_seen = len(self._clock.steps)
 
 
 class SeededChance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from math import inf
 from random import Random
 
 from dueline.store.fleet import Role
@@ -10,16 +11,35 @@ from tests.simulation.link import Network
 from tests.simulation.process import SimProcess
 from tests.simulation.target import SimTarget
 
-MOST = {Role.SCHEDULER: 7, Role.WORKER: 10}
+MOST = {Role.SCHEDULER: 7, Role.WORKER: 10, Role.ALL: 4}
+Layout = dict[Role, int]
+"""How many processes of each role a cluster begins with. Others may join, of these roles."""
+
+
+def layout_of(random: Random) -> Layout:
+    """Schedulers and workers apart, as a rule; everything in each process, as `dueline serve` has it; or some of each."""
+    match random.choices(["apart", "together", "mixed"], [8, 1, 1])[0]:
+        case "apart":
+            return {role: random.randint(1, MOST[role]) for role in (Role.SCHEDULER, Role.WORKER)}
+        case "together":
+            return {Role.ALL: random.randint(1, MOST[Role.ALL])}
+        case _:
+            return {
+                Role.SCHEDULER: random.randint(1, 2),
+                Role.WORKER: random.randint(1, 4),
+                Role.ALL: random.randint(1, 2),
+            }
 
 
 class Fleet:
-    def __init__(self, network: Network, target: SimTarget, *, seed: str) -> None:
+    def __init__(self, network: Network, target: SimTarget, layout: Layout, *, seed: str) -> None:
+        self.roles = list(layout)
+        self._layout = layout
         self._network = network
         self._target = target
         self._seed = seed
         self._random = Random(f"{seed}/fleet")
-        self._numbers = {Role.SCHEDULER: count(1), Role.WORKER: count(1)}
+        self._numbers = {role: count(1) for role in layout}
         self._back: list[Role] = []
         """Whoever ended and is about to come again."""
         self._past: list[SimProcess] = []
@@ -29,6 +49,11 @@ class Fleet:
         self.process_s = 0.0
         """Seconds of life of all processes that are over."""
         network.store.listen(self._announce)
+
+    def begin(self) -> None:
+        for role, processes in self._layout.items():
+            for _ in range(processes):
+                self.start(role)
 
     def start(self, role: Role) -> None:
         name = f"{role.value[0]}{next(self._numbers[role])}"
@@ -63,6 +88,8 @@ class Fleet:
         self.processes.remove(process)
         self._past.append(process)
         self.process_s += self._network.loop.time() - process.began_s
+        if not self.closing:
+            self._network.trouble(process.name, inf)
         if process.leaving or self.closing:
             return
         self._back.append(process.role)

@@ -12,7 +12,8 @@ import msgspec
 
 from dueline.domain.errors import DuelineError, StoreUnavailable
 from dueline.store.protocol import Store, WakeUp
-from tests.simulation.clocks import StoreClock
+from dueline.store.shapes import Claimed
+from tests.simulation.clocks import Belief, StoreClock
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.owners import Owners
 from tests.simulation.trace import Fact, Fault, Trace
@@ -23,6 +24,20 @@ _QUICK_S, _SPREAD_S = 0.0002, 0.002
 """What a call takes on its way, each way."""
 _AT_ONCE_S = 0.0015
 """A call that would be there sooner is there at once: most are, and that saves a timer each."""
+_AWAY_S = 0.5
+"""How long whoever was told that the store is away lets it be."""
+_MATTERS: dict[str, Callable[[Any], object]] = {
+    "claim": lambda answer: answer.claims,
+    "confirm": lambda answer: answer.tokens,
+    "enter": bool,
+    "fire": bool,
+    "finish": bool,
+    "take_shards": bool,
+    "register": lambda _: True,
+}
+"""Calls by which somebody gets or gives something, and whether an answer says so: these answers may be late by seconds, and much can happen
+until they are there."""
+_LATE_S_MAX = 4.5
 _STRIKES = (Fault.FAIL_BEFORE, Fault.LOST_REPLY, Fault.DELAY, Fault.STALL, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 _WEIGHTS = (36, 36, 12, 8, 4, 4)
 _CLIENTS_TIMES = 5
@@ -71,6 +86,8 @@ class Network:
         self.owners = owners
         self.strike_chance = 0.0
         """Of every call to go wrong."""
+        self.late_chance = 0.0
+        """Of every answer that matters to be late."""
         self.slow_until_s = 0.0
         self.troubles: list[Trouble] = []
 
@@ -84,10 +101,12 @@ class Link:
         self._network = network
         self._caller = caller
         self._random = random
+        self._chance = random.random
         self.cut_until_s = 0.0
         """No call reaches the store until then, and no answer comes back."""
         self.wish: Wish | None = None
         self.wakes: list[WakeUp] = []
+        self.belief = Belief(network.clock)
 
     def listen(self, wake: WakeUp) -> None:
         self.wakes.append(wake)
@@ -110,14 +129,14 @@ class Link:
             raise asyncio.CancelledError
         reply: asyncio.Future[Any] = loop.create_future()
         now_s = loop.time()
-        there_s = _QUICK_S + self._random.random() * _SPREAD_S
+        there_s = _QUICK_S + self._chance() * _SPREAD_S
         fault = self._strike()
         if now_s < self.cut_until_s or fault is Fault.FAIL_BEFORE:
-            self._trace(name, "cut off" if fault is None else str(fault))
+            self._trace(name, "cut off" if fault is None else fault)
             loop.pass_on(TIMEOUT_S if fault is None else there_s, _fail, reply, name)
             return reply
         if fault is Fault.CRASH_BEFORE:
-            self._trace(name, str(fault))
+            self._trace(name, fault)
             loop.pass_on(0.0, self._caller.crash)
             return reply
         if fault is Fault.DELAY:
@@ -126,25 +145,94 @@ class Link:
             there_s += self._random.uniform(0.05, 1.5)
         if there_s > TIMEOUT_S:
             loop.pass_on(TIMEOUT_S, _fail, reply, name)
-        arguments = (name, method, args, kwargs, reply, fault, self.wish)
+        asked = Asked(name, method, args, kwargs, reply, fault, self.wish, now_s)
         if there_s < _AT_ONCE_S:
-            self._take_effect(*arguments)
+            self._take_effect(asked)
         else:
-            loop.pass_on(there_s, self._take_effect, *arguments)
+            loop.pass_on(there_s, self._take_effect, asked)
         return reply
 
     def _strike(self) -> Fault | None:
-        chance = self._network.strike_chance * (1 if self._caller.mortal else _CLIENTS_TIMES)
-        if self._random.random() >= chance:
+        chance = self._network.strike_chance
+        if not chance or self._chance() >= chance * (1 if self._caller.mortal else _CLIENTS_TIMES):
             return None
         fault = self._random.choices(_STRIKES, _WEIGHTS)[0]
         if not self._caller.mortal and fault in _ONLY_MORTALS:
             fault = Fault.LOST_REPLY
         self._network.trace.faults[fault] += 1
-        self._network.trouble(self._caller.name)
+        self._network.trouble(self._caller.name, TIMEOUT_S if fault is Fault.DELAY else _AWAY_S)
         return fault
 
-    def _take_effect(
+    def _take_effect(self, asked: Asked) -> None:
+        network, name = self._network, asked.name
+        if self._caller.dead:
+            if self._chance() < 0.5:
+                return
+            network.trace.facts[Fact.EFFECT_AFTER_DEATH] += 1
+        elif asked.reply.done():
+            network.trace.facts[Fact.LATE_EFFECT] += 1
+        answer, error = _carry_out(asked.method(*asked.args, **asked.kwargs))
+        self._trace(name, _told(answer, error))
+        if error is None:
+            network.owners.saw(name, asked.args, asked.kwargs, answer)
+            if asked.wish is not None:
+                asked.wish.took_effect(name, answer, asked.args)
+        else:
+            network.owners.refused(error)
+        if asked.fault is Fault.CRASH_AFTER:
+            self._trace(name, asked.fault)
+            self._caller.crash()
+            return
+        if asked.fault is Fault.STALL:
+            self._caller.stall(self._random.choice([2.0, 7.0, 9.0, 12.0, 20.0, 30.0]))
+        self._send_back(asked, answer, error)
+
+    def _send_back(self, asked: Asked, answer: Any, error: DuelineError | None) -> None:
+        network, loop = self._network, self._network.loop
+        now_s = loop.time()
+        back_s = _QUICK_S + self._chance() * _SPREAD_S
+        if now_s < network.slow_until_s:
+            back_s += self._random.uniform(0.05, 1.5)
+        matters = _MATTERS.get(asked.name) if network.late_chance and error is None else None
+        if matters is not None and matters(answer) and self._chance() < network.late_chance:
+            back_s += self._random.uniform(0.2, _LATE_S_MAX)
+            network.trace.faults[Fault.LATE_ANSWER] += 1
+            network.trouble(self._caller.name, back_s)
+        waits_s = asked.at_s + TIMEOUT_S - now_s
+        if back_s > waits_s > 0:
+            loop.pass_on(waits_s, _fail, asked.reply, asked.name)
+        asked.effect_s, asked.steps = now_s, len(network.clock.steps)
+        loop.pass_on(back_s, self._arrive, asked, answer, error)
+
+    def _arrive(self, asked: Asked, answer: Any, error: DuelineError | None) -> None:
+        loop, name, reply = self._network.loop, asked.name, asked.reply
+        if reply.done():
+            return
+        if asked.fault is Fault.LOST_REPLY:
+            self._trace(name, asked.fault)
+            _fail(reply, name)
+        elif loop.time() < self.cut_until_s:
+            self._trace(name, "answer cut off")
+            loop.pass_on(max(asked.at_s + TIMEOUT_S - loop.time(), 0.0), _fail, reply, name)
+        elif error is not None:
+            reply.set_exception(error)
+        else:
+            if name == "beat":
+                self.belief.beat_answered(there_s=asked.effect_s - asked.at_s, steps=asked.steps)
+            elif name == "claim" and _came_due(answer, self._network.clock.wall_ms()):
+                self._network.trace.facts[Fact.CAME_DUE] += 1
+            reply.set_result(answer)
+
+    def _trace(self, name: str, became: str | int) -> None:
+        self._network.trace.add(self._network.loop.time(), self._caller.name, name, became)
+
+
+class Asked:
+    """One call, from the question to its answer."""
+
+    __slots__ = ("args", "at_s", "effect_s", "fault", "kwargs", "method", "name", "reply", "steps", "wish")
+
+    def __init__(
         self,
         name: str,
         method: Method,
@@ -153,51 +241,19 @@ class Link:
         reply: asyncio.Future[Any],
         fault: Fault | None,
         wish: Wish | None,
+        at_s: float,
     ) -> None:
-        network = self._network
-        if self._caller.dead:
-            if self._random.random() < 0.5:
-                return
-            network.trace.facts[Fact.EFFECT_AFTER_DEATH] += 1
-        elif reply.done():
-            network.trace.facts[Fact.LATE_EFFECT] += 1
-        answer, error = _carry_out(method(*args, **kwargs))
-        self._trace(name, _told(answer, error))
-        if error is None:
-            network.owners.saw(name, args, kwargs, answer)
-            if wish is not None:
-                wish.took_effect(name, answer, args)
-        else:
-            network.owners.refused(error)
-        if fault is Fault.CRASH_AFTER:
-            self._trace(name, str(fault))
-            self._caller.crash()
-            return
-        if fault is Fault.STALL:
-            self._caller.stall(self._random.choice([2.0, 7.0, 9.0, 12.0, 20.0, 30.0]))
-        back_s = _QUICK_S + self._random.random() * _SPREAD_S
-        lost = fault is Fault.LOST_REPLY
-        network.loop.pass_on(back_s, self._arrive, name, reply, answer, error, lost)
-
-    def _arrive(
-        self, name: str, reply: asyncio.Future[Any], answer: Any, error: DuelineError | None, lost: bool
-    ) -> None:
-        loop = self._network.loop
-        if reply.done():
-            return
-        if lost:
-            self._trace(name, str(Fault.LOST_REPLY))
-            _fail(reply, name)
-        elif loop.time() < self.cut_until_s:
-            self._trace(name, "answer cut off")
-            loop.pass_on(TIMEOUT_S, _fail, reply, name)
-        elif error is not None:
-            reply.set_exception(error)
-        else:
-            reply.set_result(answer)
-
-    def _trace(self, name: str, what: str) -> None:
-        self._network.trace.add(self._network.loop.time(), self._caller.name, f"{name} {what}")
+        self.name = name
+        self.method = method
+        self.args = args
+        self.kwargs = kwargs
+        self.reply = reply
+        self.fault = fault
+        self.wish = wish
+        self.at_s = at_s
+        self.effect_s = at_s
+        self.steps = 0
+        """How often the store's clock had been set when it took effect."""
 
 
 def _carry_out(coroutine: Coroutine[Any, Any, Any]) -> tuple[Any, DuelineError | None]:
@@ -216,9 +272,13 @@ def _fail(reply: asyncio.Future[Any], name: str) -> None:
         reply.set_exception(StoreUnavailable(f"{name}: no answer"))
 
 
-def _told(answer: Any, error: DuelineError | None) -> str:
+def _told(answer: Any, error: DuelineError | None) -> str | int:
     if error is not None:
         return type(error).__name__
     if isinstance(answer, list | set | dict | frozenset):
-        return str(len(answer))
+        return len(answer)
     return "" if answer is None else answer.__class__.__name__
+
+
+def _came_due(claimed: Claimed, now_ms: int) -> bool:
+    return any(claim.claimed_ms < claim.due_ms <= now_ms for claim in claimed.claims)

@@ -10,7 +10,7 @@ import asyncio
 from asyncio.events import Handle, TimerHandle
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from contextvars import Context, ContextVar
+from contextvars import Context, ContextVar, copy_context
 from heapq import heappop, heappush
 from typing import Any, Protocol, TypeVarTuple
 
@@ -19,12 +19,13 @@ class Owner(Protocol):
     """A process, as far as the loop has to know it."""
 
     paused: bool
-    frozen: list[Handle]
+    frozen: list[Ready | Timer]
     """What became ready while it was paused, in order."""
     tasks: list[asyncio.Task[Any]]
 
 
 OWNER: ContextVar[Owner | None] = ContextVar("owner", default=None)
+Call = Callable[..., object]
 Ts = TypeVarTuple("Ts")
 _TASKS_KEPT = 64
 
@@ -33,14 +34,47 @@ class Standstill(Exception):
     """Nothing is ready, and no timer will ever make anything so."""
 
 
+class Ready(Handle):
+    """Something to call, with its owner, and without all that asyncio keeps in case somebody wants to look at it: there are millions."""
+
+    __slots__ = ("call", "context", "owner")
+
+    def __init__(self, call: Call, args: tuple[Any, ...], context: Context | None) -> None:
+        self.call = call
+        self._args = args
+        self._cancelled = False
+        self.context = copy_context() if context is None else context
+        self.owner = self.context.get(OWNER)
+
+    def cancel(self) -> None:
+        self._cancelled = True
+
+
+class Timer(TimerHandle):
+    """The same for later."""
+
+    __slots__ = ("call", "context", "owner")
+
+    def __init__(self, when: float, call: Call, args: tuple[Any, ...], context: Context | None) -> None:
+        self._when = when
+        self.call = call
+        self._args = args
+        self._cancelled = False
+        self.context = copy_context() if context is None else context
+        self.owner = self.context.get(OWNER)
+
+    def cancel(self) -> None:
+        self._cancelled = True
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
     """Timers of one instant fire in the order in which they were set."""
 
     def __init__(self) -> None:
         super().__init__()
         self._now_s = 0.0
-        self._queue: deque[Handle] = deque()
-        self._timers: list[tuple[float, int, Handle | Callable[..., object], tuple[Any, ...]]] = []
+        self._queue: deque[Ready | Timer] = deque()
+        self._timers: list[tuple[float, int, Timer | Call, tuple[Any, ...]]] = []
         self._timers_set = 0
         self.unhandled: list[str] = []
         """What nobody caught."""
@@ -51,14 +85,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._now_s
 
     def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None) -> Handle:
-        handle = Handle(callback, args, self, context)
+        handle = Ready(callback, args, context)
         self._queue.append(handle)
         return handle
 
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> TimerHandle:
-        timer = TimerHandle(when, callback, args, self, context)
+        timer = Timer(when, callback, args, context)
         self._timers_set += 1
         heappush(self._timers, (when, self._timers_set, timer, ()))
         return timer
@@ -88,7 +122,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._now_s = max(self._now_s, timers[0][0])
         while timers and timers[0][0] <= self._now_s:
             _, _, due, args = heappop(timers)
-            if isinstance(due, Handle):
+            if isinstance(due, Timer):
                 queue.append(due)
             else:
                 due(*args)
@@ -96,11 +130,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
             handle = queue.popleft()
             if handle._cancelled:
                 continue
-            owner = handle._context.get(OWNER)  # type: ignore[attr-defined]  # public only since Python 3.12
+            owner = handle.owner
             if owner is not None and owner.paused:
                 owner.frozen.append(handle)
-            else:
-                handle._run()
+                continue
+            try:
+                handle.context.run(handle.call, *handle._args)
+            except Exception as error:  # reason: a call that breaks is a finding, and does not end the others.
+                self.call_exception_handler({"message": f"{handle.call!r} broke", "exception": error})
 
     def _write_to_self(self) -> None:
         """There is no other thread that would have to be heard."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from asyncio.events import Handle
 from collections.abc import Callable
 from contextvars import Context
 from itertools import count
@@ -21,15 +20,16 @@ from dueline.worker.options import WorkerOptions
 from dueline.worker.worker import Worker
 from tests.simulation.clocks import MachineClock, SeededChance
 from tests.simulation.link import Link, Network
-from tests.simulation.loop import OWNER
+from tests.simulation.loop import OWNER, Ready, Timer
 from tests.simulation.target import SimExecutor, SimTarget
 from tests.simulation.trace import Fault
 
 _OPTIONS = WorkerOptions(slots=20, drain_s=5.0, circuit=CircuitPolicy(wait_s=2.0, wait_s_max=10.0))
 _PATIENCE_S = 20.0
 """After so long a process that was asked to stop is asked again, and hurries."""
-_HEARS = {Role.SCHEDULER: ("plans", "stale", "waiting", "shards", "drain"), Role.WORKER: ("cancel", "drain")}
-"""What a process of a role does something about; a worker also about whatever is ready."""
+_SCHEDULING = ("plans", "stale", "waiting", "shards", "drain")
+_HEARS = {Role.SCHEDULER: _SCHEDULING, Role.WORKER: ("cancel", "drain"), Role.ALL: (*_SCHEDULING, "cancel")}
+"""What a process of a role does something about; one that executes runs also about whatever is ready."""
 
 
 class SimProcess:
@@ -46,8 +46,9 @@ class SimProcess:
         """`ended` is told when the process is over, in order or by a crash."""
         self.name = name
         self.role = role
+        self._executes = role is not Role.SCHEDULER
         self.paused = False
-        self.frozen: list[Handle] = []
+        self.frozen: list[Ready | Timer] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self.dead = False
         self.mortal = True
@@ -70,7 +71,7 @@ class SimProcess:
 
     def hear(self, topic: str, lost_chance: float) -> None:
         """Have a wake-up delivered, in a moment, or not at all."""
-        if topic not in _HEARS[self.role] and not (self.role is Role.WORKER and topic.startswith("ready/")):
+        if topic not in _HEARS[self.role] and not (self._executes and topic.startswith("ready/")):
             return
         loop, trace = self._network.loop, self._network.trace
         if loop.time() < self.deaf_until_s:
@@ -122,7 +123,7 @@ class SimProcess:
         return all(task.done() for task in self.tasks)
 
     async def _live(self) -> None:
-        parts = [self._make_worker] if self.role is Role.WORKER else []
+        parts = [self._make_worker] if self._executes else []
         node = Node(self.link.as_store(), self.clock, self._chance, new_node=self._new_node, parts=parts)
         await node.run(self._stop)
         if not self.dead:

@@ -12,7 +12,7 @@ import msgspec
 
 from dueline.domain.ids import RunId
 from dueline.engine.execution.exchange import HttpCall, HttpFailure, HttpReply
-from tests.simulation.clocks import StoreClock
+from tests.simulation.link import Link
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.trace import Fact, Fault, Trace
 
@@ -29,9 +29,10 @@ class Hit(msgspec.Struct):
     attempt: int
     token: int
     process: str
+    host: str
     at_s: float
-    store_ms: int
-    """What the store's clock showed at most."""
+    believed_ms: int
+    """What whoever called may have taken the store's clock for, at most."""
     succeeded: bool
     until_s: float
     """When whoever called had its end, or died."""
@@ -45,31 +46,32 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class SimTarget:
-    def __init__(self, loop: VirtualLoop, clock: StoreClock, trace: Trace, random: Random) -> None:
+    def __init__(self, loop: VirtualLoop, trace: Trace, random: Random) -> None:
         self._loop = loop
-        self._clock = clock
         self._trace = trace
         self._random = random
         self.healed = False
         self.hits: list[Hit] = []
 
-    def call(self, process: str, call: HttpCall) -> tuple[Hit, Answer]:
+    def call(self, process: Process, call: HttpCall) -> tuple[Hit, Answer]:
         told = dict(line.split(": ", 1) for line in call.run_headers.split("\r\n"))
-        answer = self._answer(urlsplit(call.url).hostname or "", call.timeout_ms / 1000)
+        host = urlsplit(call.url).hostname or ""
+        answer = self._answer(host, call.timeout_ms / 1000)
         now_s = self._loop.time()
         hit = Hit(
             run_id=call.key,
             attempt=int(told["Dueline-Attempt"]),
             token=int(told["Dueline-Token"]),
-            process=process,
+            process=process.name,
+            host=host,
             at_s=now_s,
-            store_ms=self._clock.latest_ms(),
+            believed_ms=process.link.belief.latest_ms(),
             succeeded=answer.status == 200,
             until_s=float("inf"),
         )
         self.hits.append(hit)
         what = f"hit {call.key.hex()} {hit.attempt} {hit.token} {answer.status or answer.failure} {answer.takes_s:.6f}"
-        self._trace.add(now_s, process, what)
+        self._trace.add(now_s, process.name, what)
         return hit, answer
 
     def _answer(self, host: str, timeout_s: float) -> Answer:
@@ -95,8 +97,11 @@ class SimTarget:
 
 
 class Process(Protocol):
+    """Whoever calls."""
+
     name: str
     dead: bool
+    link: Link
 
 
 class SimExecutor:
@@ -142,7 +147,7 @@ class SimExecutor:
             self._trace.facts[Fact.WITHHELD] += 1
             self._ended(call.key, Answer(0.0, None, HttpFailure.WITHHELD))
             return
-        hit, answer = self._target.call(self._process.name, call)
+        hit, answer = self._target.call(self._process, call)
         timer = self._loop.call_later(answer.takes_s, self._ended, call.key, answer)
         self._under_way[call.key] = (hit, self._monotonic(), timer)
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from asyncio.events import Handle
 from collections.abc import Iterator
 from contextvars import Context
 from typing import Any
 
 import pytest
 
-from tests.simulation.loop import OWNER, Standstill, VirtualLoop
+from tests.simulation.loop import OWNER, Ready, Standstill, Timer, VirtualLoop
 
 
 class Machine:
     def __init__(self) -> None:
         self.paused = False
-        self.frozen: list[Handle] = []
+        self.frozen: list[Ready | Timer] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self.context = Context()
         self.context.run(OWNER.set, self)

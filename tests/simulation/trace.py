@@ -6,6 +6,11 @@ from collections import Counter
 from enum import StrEnum
 from hashlib import blake2b
 
+import msgspec
+
+Line = tuple[float, str, str, str | int]
+_LINES_TOGETHER = 1_000
+
 
 class Fault(StrEnum):
     """What can go wrong. Each must have happened in any larger number of seeds."""
@@ -13,6 +18,7 @@ class Fault(StrEnum):
     FAIL_BEFORE = "call fails before its effect"
     LOST_REPLY = "reply lost after the effect"
     DELAY = "call delayed for long"
+    LATE_ANSWER = "answer delayed for long"
     CRASH_BEFORE = "crash before a call's effect"
     CRASH_AFTER = "crash after a call's effect"
     STALL = "process paused at a call"
@@ -60,27 +66,47 @@ class Fact(StrEnum):
     LATE_EFFECT = "a call took effect after its caller had given up"
     EFFECT_AFTER_DEATH = "a call took effect after its caller had died"
     DOUBLE_HIT = "a run hit its target twice"
+    CAME_DUE = "a run came due while the answer to its claim travelled"
+    AT_GATE = "a run was held at a gate, or sent back to its queue"
+    AWAITED_TOKEN = "a run was let through a gate for a later moment"
+    OVER_QUOTA = "a tenant asked for more than its quota"
+    KEY_TAKEN = "a run was not written because another had its key"
+    KEY_REPLACED = "a run was ended for another with its key"
+    KEY_MOVED = "a run got the due time of another with its key"
 
 
 class Trace:
+    """Lines are taken in many at a time, and not made into text unless somebody wants it: there is one for every call."""
+
     def __init__(self, *, keep: bool) -> None:
         self._digest = blake2b(digest_size=16)
-        self._lines: list[str] | None = [] if keep else None
-        self.lines_total = 0
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._keep = keep
+        self._text: list[str] = []
+        self._lines: list[Line] = []
         self.faults: Counter[Fault] = Counter()
         self.facts: Counter[Fact] = Counter()
 
-    def add(self, now_s: float, who: str, what: str) -> None:
-        line = f"{now_s:.6f} {who} {what}\n"
-        self._digest.update(line.encode())
-        self.lines_total += 1
-        if self._lines is not None:
-            self._lines.append(line)
+    def add(self, now_s: float, who: str, what: str, became: str | int = "") -> None:
+        """`became` is what came of it, where that is worth a word."""
+        self._lines.append((now_s, who, what, became))
+        if len(self._lines) >= _LINES_TOGETHER:
+            self._take_in()
 
     @property
     def digest(self) -> str:
+        self._take_in()
         return self._digest.hexdigest()
 
     @property
     def text(self) -> str:
-        return "".join(self._lines or ())
+        self._take_in()
+        return "".join(self._text)
+
+    def _take_in(self) -> None:
+        if not self._lines:
+            return
+        self._digest.update(self._encode(self._lines))
+        if self._keep:
+            self._text += [f"{now_s:.6f} {who} {what} {became}\n" for now_s, who, what, became in self._lines]
+        self._lines.clear()

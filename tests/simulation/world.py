@@ -21,9 +21,9 @@ from tests.simulation.chaos import Chaos, weather_of
 from tests.simulation.check import check
 from tests.simulation.client import Client
 from tests.simulation.clocks import StoreClock
-from tests.simulation.definitions import TIMEOUT_MS_MAX
+from tests.simulation.definitions import TENANTS, TIMEOUT_MS_MAX
 from tests.simulation.evidence import Evidence, SimStore, all_runs, dead_letters, read_ledger
-from tests.simulation.fleet import MOST, Fleet
+from tests.simulation.fleet import Fleet, layout_of
 from tests.simulation.journal import Journal
 from tests.simulation.link import Network
 from tests.simulation.loop import VirtualLoop
@@ -35,6 +35,8 @@ PEACE_S = 90.0
 """How long everything is well before the end: the backlog drains meanwhile."""
 _OLD_MS = TIMEOUT_MS_MAX + limits.TIMEOUT_GRACE_MS + int((limits.LEASE_S + 2 * limits.SWEEP_S) * 1000) + 5_000
 """A run that is due for longer, with the longest timeout, is stuck."""
+_LAST_EFFECTS_S = 15.0
+"""After so long nothing takes effect any more that somebody asked for in the time of trouble."""
 _CLOSING_S = 120
 
 
@@ -84,23 +86,22 @@ class World:
         self._loop = loop
         self._trace = trace
         self._weather = weather_of(self._random)
+        layout = layout_of(self._random)
         self._clock = StoreClock(loop)
         self._store = SimStore(self._clock)
-        self._owners = Owners(trace, loop.time)
+        self._owners = Owners(trace, self._clock)
         self._network = Network(loop, self._store, self._clock, trace, self._owners)
-        self._journal = Journal()
+        self._journal = Journal(self._clock)
         self._glimpses: list[dict[RunId, Run]] = []
-        self.target = SimTarget(loop, self._clock, trace, Random(f"{seed}/target"))
-        self.fleet = Fleet(self._network, self.target, seed=self._seed)
+        self.target = SimTarget(loop, trace, Random(f"{seed}/target"))
+        self.fleet = Fleet(self._network, self.target, layout, seed=self._seed)
         self.wrong: list[str] = []
         self.runs_total = 0
 
     async def run(self, trouble_s: float) -> None:
         await self._store.open()
         await self._store.migrate()
-        for role, most in MOST.items():
-            for _ in range(self._random.randint(1, most)):
-                self.fleet.start(role)
+        self.fleet.begin()
         clients = [self._client(number) for number in range(1, self._random.randint(1, 3) + 1)]
         chaos = Chaos(self._network, self.fleet, self._weather, Random(f"{self._seed}/chaos"))
         asking = [client.start(trouble_s, gap_s=self._random.choice([3.0, 6.0])) for client in clients]
@@ -109,10 +110,12 @@ class World:
         chaos.heal()
         self.target.healed = True
         await asyncio.gather(*asking, glimpsing)
-        await asyncio.sleep(PEACE_S)
+        await asyncio.sleep(_LAST_EFFECTS_S)
+        await clients[0].start_lifting()
+        await asyncio.sleep(PEACE_S - _LAST_EFFECTS_S)
         await self._check_progress()
         await self._close(clients[0])
-        self.wrong += self._owners.wrong
+        self.wrong += [*self._owners.wrong, *self._store.wrong]
         self.wrong += check(await self._evidence())
         await self._store.close()
 
@@ -159,8 +162,8 @@ class World:
             journal=self._journal,
             hits=self.target.hits,
             troubles=self._network.troubles,
-            buried=self._owners.buried,
-            calm=self._weather.calm,
+            owners=self._owners,
+            clock=self._clock,
             runs=runs,
             ledger=await read_ledger(self._store, self._journal),
             dead=await dead_letters(self._store),
@@ -169,7 +172,8 @@ class World:
         )
 
     def _client(self, number: int) -> Client:
-        return Client(self._network, self._journal, seed=self._seed, name=f"c{number}")
+        tenant = self._random.choice(TENANTS)
+        return Client(self._network, self._journal, seed=self._seed, name=f"c{number}", tenant=tenant)
 
 
 def _double_hits(hits: list[Hit]) -> int:
