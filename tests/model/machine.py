@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
@@ -68,6 +70,14 @@ class Living(Working):
         if looks:
             self.sweep()
             self.promote(0, 100)
+
+    @move(boot_id=PROCESSES, from_it_ms=st.sampled_from([-1, 0, 1]))
+    def outlive_a_lease(self, boot_id: str, from_it_ms: int) -> None:
+        """To the end of a lease, and a millisecond around it; then somebody wants to bury whoever had it."""
+        node = self.world.nodes.get(boot_id)
+        if node is not None and node.expires_ms + from_it_ms > self.world.now_ms:
+            self.set_time(node.expires_ms + from_it_ms)
+            self.tell_of_process(boot_id, "bury")
 
     @move(
         weight=2, boot_id=PROCESSES, what=st.sampled_from(["register", "beat", "leave", "bury", "drain", "ask_drain"])
@@ -197,12 +207,13 @@ class Living(Working):
         """All that is looked after now and then."""
         world = self.world
         assert self.both(_strays) == runs.strays(world, grace_ms=GRACE_MS)
-        assert self.both(lambda store: store.sweep_cancelled(limit=100)) == ends.sweep_cancelled(world)
-        assert self.both(lambda store: store.expire(limit=100)) == ends.expire(world)
-        assert self.both(lambda store: store.sweep_awaiting()) == jobs.sweep_awaiting(world)
-        assert self.both(lambda store: store.free_held(limit=100)) == runs.free_held(world)
+        cancelled = self.both(lambda store: _swept(store, "cancels", store.sweep_cancelled(limit=100)))
+        assert cancelled == ends.sweep_cancelled(world)
+        assert self.both(lambda store: _swept(store, "expiries", store.expire(limit=100))) == ends.expire(world)
+        assert self.both(lambda store: _swept(store, "awaiting", store.sweep_awaiting())) == jobs.sweep_awaiting(world)
+        assert self.both(lambda store: _swept(store, "held", store.free_held(limit=100))) == runs.free_held(world)
         # How many were forgotten is left open: a gate may be known from a claim that did not hold.
-        self.each(lambda store: store.sweep_gates(limit=100))
+        self.each(lambda store: _swept(store, "gates", store.sweep_gates(limit=100)))
         gates.sweep(world)
 
     def _epochs(self) -> dict[int, int]:
@@ -250,6 +261,14 @@ async def _beat(store: Store, node: BootId) -> tuple[int, bool] | None:
     except LeaseLost:
         return None
     return beat.now_ms, beat.drain_asked
+
+
+async def _swept(store: Store, chore: str, sweep: Awaitable[int]) -> int:
+    """How much a sweep found to do: nothing where there was no such chore."""
+    told = getattr(await store.chores(), chore)
+    found = await sweep
+    assert told or not found, f"nobody would have swept: {chore}"
+    return found
 
 
 async def _strays(store: Store) -> dict[RunId, bool]:

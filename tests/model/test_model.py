@@ -22,6 +22,8 @@ EXAMPLES_LONG = 2_000
 STEPS = 35
 FRESH = 10
 """So many examples of one seed are made anew; later ones are made of earlier ones, and tell little."""
+PHASES = [Phase.generate] if os.environ.get("SHRINK") == "no" else [Phase.generate, Phase.shrink]
+"""A failure is made as short as it can be, which takes minutes; who only wants to know whether there is one can do without."""
 
 
 def _examine(dsn: str, seeds: Iterable[int]) -> None:
@@ -30,7 +32,7 @@ def _examine(dsn: str, seeds: Iterable[int]) -> None:
         stateful_step_count=STEPS,
         database=None,
         deadline=None,
-        phases=[Phase.generate, Phase.shrink],
+        phases=PHASES,
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
