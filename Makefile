@@ -11,9 +11,12 @@ ARGS ?=
 ONLY ?=
 QUICK ?=
 SCENARIO ?=
+MUTANT ?=
 SEEDS ?=
 SEED ?=
 HOURS ?=
+MINUTES ?=
+RATE ?=
 EXAMPLES ?=
 
 # uv from the machine if it has one, otherwise our own pinned copy.
@@ -58,9 +61,13 @@ model: .venv/.ready-dev ## Hold both stores to the model by many examples: make 
 .PHONY: faults
 faults: .venv/.ready-dev ## Hurt real processes, and judge what became of their work: make faults SCENARIO=worker_killed
 ifndef SCENARIO
-	.venv/bin/pytest -m "long or not long" tests/faults $(ARGS)
+	.venv/bin/pytest -m "long or not long" tests/faults tests/proof $(ARGS)
 endif
 	@SEED='$(SEED)' .venv/bin/python -m proof $(SCENARIO)
+
+.PHONY: soak
+soak: .venv/.ready-dev ## Half an hour of load and accidents, and what grows by it: make soak MINUTES=30 RATE=5000
+	@MINUTES='$(MINUTES)' RATE='$(RATE)' SEED='$(SEED)' .venv/bin/python -m proof.soak
 
 .PHONY: guarantees
 guarantees: .venv/.ready-dev ## Write what make faults found last into docs/operating/guarantees.md
@@ -69,6 +76,10 @@ guarantees: .venv/.ready-dev ## Write what make faults found last into docs/oper
 .PHONY: sim
 sim: .venv/.ready-dev ## Simulate clusters in trouble: make sim SEEDS=500 HOURS=0.1, or SEED=17 to see one again
 	@SEEDS='$(SEEDS)' SEED='$(SEED)' HOURS='$(HOURS)' .venv/bin/python -m tests.simulation
+
+.PHONY: mutants
+mutants: .venv/.ready-dev ## Break the product on purpose, and see which suite finds out: make mutants MUTANT=finish_any_token
+	@.venv/bin/python -m proof.mutants $(MUTANT)
 
 .PHONY: bench
 bench: .venv/.ready-dev | $(UV) ## Measure: make bench ONLY=dispatch_limits_pg QUICK=1

@@ -15,7 +15,16 @@ from proof.checker.verdict import Verdict
 from proof.scenarios import ALL
 from proof.scene import RESULTS, Plan, play
 
-COLUMNS = ("hits", "second_hits", "lag_p95_outside_ms", "lag_p95_inside_ms", "failover_s", "recovery_s")
+WIDTH = max(len(plan.name) for plan in ALL)
+COLUMNS = (
+    "hits",
+    "second_hits",
+    "lag_p95_outside_ms",
+    "lag_p95_inside_ms",
+    "failover_s",
+    "recovery_s",
+    "drain_slower_percent",
+)
 
 
 def main(names: list[str]) -> int:
@@ -32,14 +41,14 @@ def main(names: list[str]) -> int:
     for name in names or plans:
         if (reason := plans[name].why_not()) is not None:
             skipped[name] = reason
-            print(f"{name:20} skipped: {reason}", flush=True)
+            print(f"{name:{WIDTH}} skipped: {reason}", flush=True)
             continue
         began_s = time.monotonic()
         try:
             verdict = play(plans[name], seed)
         except Exception as error:  # reason: a scenario that could not be played must not hide what the others find.
             unmet.append(name)
-            print(f"{name:20} could not be played: {error!r}", flush=True)
+            print(f"{name:{WIDTH}} could not be played: {error!r}", flush=True)
             continue
         verdicts.append(verdict)
         if not plans[name].is_met_by(verdict):
@@ -57,17 +66,17 @@ def _line(plan: Plan, verdict: Verdict, took_s: float) -> str:
         found = (
             f"found {', '.join(verdict.broken)}" if plan.is_met_by(verdict) else f"NOT FOUND: {', '.join(plan.breaks)}"
         )
-        return f"{verdict.scenario:20} {found} {took_s:4.0f} s"
+        return f"{verdict.scenario:{WIDTH}} {found} {took_s:4.0f} s"
     mark = "green" if verdict.is_green else "RED"
     problems = [f"{finding.invariant}: {finding.violations[0]}" for finding in verdict.findings if finding.violations]
-    return "\n    ".join([f"{verdict.scenario:20} {mark:6} {took_s:4.0f} s", *problems, *verdict.missed])
+    return "\n    ".join([f"{verdict.scenario:{WIDTH}} {mark:6} {took_s:4.0f} s", *problems, *verdict.missed])
 
 
 def _table(verdicts: list[Verdict]) -> str:
-    lines = ["", " ".join([f"{'scenario':20}", *(f"{name:>18}" for name in COLUMNS)])]
+    lines = ["", " ".join([f"{'scenario':{WIDTH}}", *(f"{name:>20}" for name in COLUMNS)])]
     for verdict in verdicts:
-        cells = (f"{verdict.figures[name]:>18,.10g}" if name in verdict.figures else f"{'-':>18}" for name in COLUMNS)
-        lines.append(" ".join([f"{verdict.scenario:20}", *cells]))
+        cells = (f"{verdict.figures[name]:>20,.10g}" if name in verdict.figures else f"{'-':>20}" for name in COLUMNS)
+        lines.append(" ".join([f"{verdict.scenario:{WIDTH}}", *cells]))
     return "\n".join(lines)
 
 

@@ -4,24 +4,48 @@ from __future__ import annotations
 
 import http.client
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
 from proof.records import Answered, Call
 
 TIMEOUT_S = 10.0
+TENANT = "Dueline-Tenant"
 LOOKED_AT = 20
 """Ended runs that one look remembers."""
 
 
-class Client:
-    """Knows one address, at which an API is or will be again. What it creates it names by markers of its own."""
+class _Said(NamedTuple):
+    """A call and what it brought."""
 
-    def __init__(self, url: str, log: Path) -> None:
+    sent_s: float
+    answered_s: float
+    answered: Answered
+    status: int | None
+    told: Any
+
+    @property
+    def created(self) -> str | None:
+        return str(self.told["id"]) if self.answered is Answered.ACKNOWLEDGED else None
+
+    def of_item(self, item: dict[str, Any], noun: str) -> Self:
+        """What a bulk call brought for one of its items."""
+        answered = Answered.ACKNOWLEDGED if item["status"] == 201 else Answered.REFUSED
+        return self._replace(answered=answered, status=item["status"], told=item.get(noun))
+
+
+class Client:
+    """Knows one address, at which an API is or will be again. What it creates it names by markers of its own.
+
+    One of another `tenant` is for `proof.tenanted`: nobody else asks who calls.
+    """
+
+    def __init__(self, url: str, log: Path, *, tenant: str | None = None) -> None:
         self.url = url
+        self._headers = {} if tenant is None else {TENANT: tenant}
         self._log = log.open("ab")
         self.job_ids: dict[str, str] = {}
         """The jobs whose creation was acknowledged, by their markers."""
@@ -39,63 +63,32 @@ class Client:
         self._write_many("adhoc", "/v1/runs/bulk", "runs", asked)
 
     def run_now(self, marker: str) -> None:
-        sent_s = time.time()
-        answered, status, told = self.ask("POST", f"/v1/jobs/{self.job_ids[marker]}/run")
-        self._note(
-            Call(
-                operation="run_now",
-                sent_s=sent_s,
-                answered_s=time.time(),
-                answered=answered,
-                status=status,
-                marker=marker,
-                id=told["id"] if answered is Answered.ACKNOWLEDGED else None,
-            )
-        )
+        said = self._say("POST", f"/v1/jobs/{self.job_ids[marker]}/run")
+        self._note("run_now", said, marker=marker, id=said.created)
 
     def act(self, operation: str, marker: str) -> Answered:
         """Pause, resume or delete a job."""
         job_id = self.job_ids[marker]
-        sent_s = time.time()
         if operation == "delete":
-            answered, status, _ = self.ask("DELETE", f"/v1/jobs/{job_id}")
+            said = self._say("DELETE", f"/v1/jobs/{job_id}")
         else:
-            answered, status, _ = self.ask("POST", f"/v1/jobs/{job_id}/{operation}")
-        self._note(
-            Call(
-                operation=operation,
-                sent_s=sent_s,
-                answered_s=time.time(),
-                answered=answered,
-                status=status,
-                marker=marker,
-                id=job_id,
-            )
-        )
-        return answered
+            said = self._say("POST", f"/v1/jobs/{job_id}/{operation}")
+        self._note(operation, said, marker=marker, id=job_id)
+        return said.answered
 
     def look(self, state: str) -> None:
         """Remember some runs that have ended, as they are told now."""
-        sent_s = time.time()
-        answered, status, told = self.ask("GET", f"/v1/runs?state={state}&limit={LOOKED_AT}")
-        for run in told["items"] if answered is Answered.ACKNOWLEDGED else []:
-            self._note(
-                Call(
-                    operation="look",
-                    sent_s=sent_s,
-                    answered_s=time.time(),
-                    answered=answered,
-                    status=status,
-                    id=run["id"],
-                    seen={"state": run["state"], "finished_at": run["finished_at"]},
-                )
-            )
+        said = self._say("GET", f"/v1/runs?state={state}&limit={LOOKED_AT}")
+        for run in said.told["items"] if said.answered is Answered.ACKNOWLEDGED else []:
+            self._note("look", said, id=run["id"], seen={"state": run["state"], "finished_at": run["finished_at"]})
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[Answered, int | None, Any]:
-        return self.ask_at(self.url, method, path, body)
+        return self.ask_at(self.url, method, path, body, self._headers)
 
     @staticmethod
-    def ask_at(url: str, method: str, path: str, body: object = None) -> tuple[Answered, int | None, Any]:
+    def ask_at(
+        url: str, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[Answered, int | None, Any]:
         """One request, on a connection of its own and never repeated; what it brought, and the answer where there is one."""
         connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=TIMEOUT_S)
         try:
@@ -103,7 +96,7 @@ class Client:
         except OSError:
             return Answered.REFUSED, None, None
         try:
-            connection.request(method, path, None if body is None else msgspec.json.encode(body))
+            connection.request(method, path, None if body is None else msgspec.json.encode(body), headers or {})
             answer = connection.getresponse()
             text = answer.read()
         except (OSError, http.client.HTTPException):
@@ -119,49 +112,36 @@ class Client:
         self._log.close()
 
     def _write(self, operation: str, path: str, asked: dict[str, Any]) -> None:
-        sent_s = time.time()
-        answered, status, told = self.ask("POST", path, asked)
-        created = told["id"] if answered is Answered.ACKNOWLEDGED else None
-        self._note_new(operation, asked, sent_s, answered, status, created)
+        self._note_new(operation, asked, self._say("POST", path, asked))
 
     def _write_many(self, operation: str, path: str, member: str, asked: Sequence[dict[str, Any]]) -> None:
-        sent_s = time.time()
-        answered, status, told = self.ask("POST", path, {member: asked})
-        if answered is not Answered.ACKNOWLEDGED:
+        said = self._say("POST", path, {member: asked})
+        if said.answered is not Answered.ACKNOWLEDGED:
             for one in asked:
-                self._note_new(operation, one, sent_s, answered, status, None)
+                self._note_new(operation, one, said)
             return
-        for one, item in zip(asked, told["items"], strict=True):
-            is_there = item["status"] == 201
-            created = item[member.removesuffix("s")]["id"] if is_there else None
-            item_answered = Answered.ACKNOWLEDGED if is_there else Answered.REFUSED
-            self._note_new(operation, one, sent_s, item_answered, item["status"], created)
+        for one, item in zip(asked, said.told["items"], strict=True):
+            self._note_new(operation, one, said.of_item(item, member.removesuffix("s")))
 
-    def _note_new(
-        self,
-        operation: str,
-        asked: dict[str, Any],
-        sent_s: float,
-        answered: Answered,
-        status: int | None,
-        created: str | None,
-    ) -> None:
+    def _note_new(self, operation: str, asked: dict[str, Any], said: _Said) -> None:
         marker = asked["tags"][0]
-        if operation == "create" and created is not None:
-            self.job_ids[marker] = created
-        self._note(
-            Call(
-                operation=operation,
-                sent_s=sent_s,
-                answered_s=time.time(),
-                answered=answered,
-                status=status,
-                marker=marker,
-                id=created,
-                asked=asked,
-            )
-        )
+        if operation == "create" and said.created is not None:
+            self.job_ids[marker] = said.created
+        self._note(operation, said, marker=marker, id=said.created, asked=asked)
 
-    def _note(self, call: Call) -> None:
+    def _say(self, method: str, path: str, body: object = None) -> _Said:
+        sent_s = time.time()
+        answered, status, told = self.ask(method, path, body)
+        return _Said(sent_s, time.time(), answered, status, told)
+
+    def _note(self, operation: str, said: _Said, **members: Any) -> None:
+        call = Call(
+            operation=operation,
+            sent_s=said.sent_s,
+            answered_s=said.answered_s,
+            answered=said.answered,
+            status=said.status,
+            **members,
+        )
         self._log.write(msgspec.json.encode(call) + b"\n")
         self._log.flush()

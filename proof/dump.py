@@ -1,37 +1,45 @@
-"""The final state as the product's API tells it, written beside the logs."""
+"""The final state as the product's API tells it, and as the tables count it, written beside the logs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from proof import records
+from proof.books import books_of
 from proof.client import Client
 from proof.records import Answered, Metric, write_lines
 
 PAGE_ROWS = 500
+ONE_TIME = ("once-", "burst-")
+"""Markers of jobs that have one occurrence, which their run tells as well."""
 
 
-def dump(
-    client: Client, recurring: Iterable[str], health_urls: Mapping[str, str], folder: Path, *, over_at: str
-) -> None:
-    """`recurring` are the ids of the jobs whose occurrences before `over_at` are asked for, one by one."""
-    write_lines(folder / records.JOBS, _all(client, "/v1/jobs"))
-    write_lines(folder / records.RUNS, _all(client, "/v1/runs"))
-    write_lines(folder / records.DEAD_LETTERS, _all(client, "/v1/dead-letters"))
-    write_lines(folder / records.QUEUES, _all(client, "/v1/queues", paged=False))
-    write_lines(folder / records.WORKERS, _all(client, "/v1/workers", paged=False))
+def dump(clients: Sequence[Client], health_urls: Mapping[str, str], folder: Path, *, db: str, over_at: str) -> None:
+    """Jobs and runs as each client's tenant sees them, and the occurrences before `over_at` of jobs that recur."""
+    write_lines(folder / records.BOOKS, [books_of(db)])
+    first = clients[0]
+    write_lines(folder / records.JOBS, chain.from_iterable(_all(client, "/v1/jobs") for client in clients))
+    write_lines(folder / records.RUNS, chain.from_iterable(_all(client, "/v1/runs") for client in clients))
+    write_lines(
+        folder / records.DEAD_LETTERS, chain.from_iterable(_all(client, "/v1/dead-letters") for client in clients)
+    )
+    write_lines(folder / records.QUEUES, _all(first, "/v1/queues", paged=False))
+    write_lines(folder / records.WORKERS, _all(first, "/v1/workers", paged=False))
     write_lines(
         folder / records.OCCURRENCES,
         (
             one | {"job_id": job_id}
-            for job_id in recurring
+            for client in clients
+            for marker, job_id in client.job_ids.items()
+            if not marker.startswith(ONE_TIME)
             for one in _all(client, f"/v1/jobs/{job_id}/occurrences", to=over_at)
         ),
     )
-    write_lines(folder / records.METRICS, _metrics(client, health_urls))
+    write_lines(folder / records.METRICS, _metrics(first, health_urls))
 
 
 def live_runs(client: Client) -> int | None:

@@ -16,6 +16,7 @@ ALL_MISSED = {"policy": "fire_all", "cap": 1000}
 """However long an outage takes, nothing is left out."""
 TIMEOUT = "5s"
 OPERATIONS_PER_S = 12.0
+CROWDED = 20
 RESUMES_MAX = 5
 """Nothing may stay held when a scenario is over, also where an answer is lost."""
 
@@ -78,6 +79,13 @@ def hostile_jobs(url: str, begin_s: float, end_s: float) -> Iterator[dict[str, A
         yield asked("hostile", f"{url}/{way}", schedule=schedule, retry=retry, overlap="allow", misfire=ALL_MISSED) | {
             "timeout": "2s"
         }
+
+
+def crowded_jobs(url: str, begin_s: float, end_s: float) -> Iterator[dict[str, Any]]:
+    """Jobs whose runs take longer than the time between them, one at a time: most of them find that there is no room."""
+    for number in range(CROWDED):
+        schedule = {"every": "PT1S", "start_at": instant(begin_s + number / CROWDED), "end_at": instant(end_s)}
+        yield asked("crowded", f"{url}/slow/1.2", schedule=schedule, concurrency=1, misfire=ALL_MISSED)
 
 
 def at_once(url: str, at_s: float, number: int) -> list[dict[str, Any]]:

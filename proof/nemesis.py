@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import random
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import msgspec
+import psycopg
 
 from proof.records import Fault
 from tests.support.dueline import DuelineProcess
@@ -22,8 +22,16 @@ FAILOVER_S = 10.0
 """Within this time after a node's death others have all of its work, is the promise."""
 RECOVERY_S = 5.0
 """Within this time after the store is back all is as before."""
+PAST_THE_LEASE_S = 12.0
 SEEN_S_MAX = 15.0
 POLL_S = 0.02
+CATCH_POLL_S = 0.0005
+"""What is to be caught lasts for some milliseconds."""
+STATEMENT_S = 0.1
+"""Long for any statement of a process that has just been stopped: it is done, and nobody sends the next."""
+_IN_TRANSACTION = """
+SELECT pid FROM pg_stat_activity WHERE usename = %s AND state = 'idle in transaction' AND backend_xid IS NOT NULL
+"""
 
 
 class Nemesis:
@@ -32,7 +40,14 @@ class Nemesis:
 
     @contextmanager
     def fault(
-        self, kind: str, victim: str, *, failover_s: float = 0.0, recovery_s: float = 0.0, planned: bool = False
+        self,
+        kind: str,
+        victim: str,
+        *,
+        failover_s: float = 0.0,
+        recovery_s: float = 0.0,
+        planned: bool = False,
+        store_clock_s: float = 0.0,
     ) -> Iterator[dict[str, Any]]:
         """A fault from entry to exit. What is put into the answer is its evidence, each member a fact that must be true.
 
@@ -52,6 +67,7 @@ class Nemesis:
                 end_s=end_s,
                 settled_s=settled_s,
                 planned=planned,
+                store_clock_s=store_clock_s,
                 evidence=evidence,
             )
             self._log.write(msgspec.json.encode(fault) + b"\n")
@@ -75,10 +91,41 @@ def freeze(process: DuelineProcess) -> dict[str, bool]:
 def thaw(process: DuelineProcess) -> dict[str, bool]:
     """Let it go on, and wait until it has noticed that others took it for dead. A worker has offered its results before, in vain."""
     process.resume()
-    noticed = {"declared dead": seen(lambda: process.counted("declared dead by others; starting again") > 0)}
+    noticed = {"declared dead": is_told_dead(process)}
     if process.name.startswith("worker"):
         noticed["results refused"] = seen(lambda: process.counted("results refused") > 0)
     return noticed
+
+
+def is_told_dead(process: DuelineProcess) -> bool:
+    """Whether it notices that others took it for dead."""
+    return seen(lambda: process.counted("declared dead by others; starting again") > 0)
+
+
+def freeze_in_transaction(process: DuelineProcess, server: PostgresServer, account: str) -> list[int]:
+    """Stop it between two statements of a transaction that has locked something; answers the backends that wait for the next one.
+
+    It is known by the account that it alone uses. If it cannot be caught like that, it is stopped anyway, and nobody waits.
+    """
+    deadline = time.monotonic() + SEEN_S_MAX
+    with psycopg.connect(server.dsn(), autocommit=True) as connection:
+        while time.monotonic() < deadline:
+            if connection.execute(_IN_TRANSACTION, [account]).fetchone() is not None:
+                process.pause()
+                time.sleep(STATEMENT_S)
+                if waiting := [pid for (pid,) in connection.execute(_IN_TRANSACTION, [account])]:
+                    return waiting
+                process.resume()
+            time.sleep(CATCH_POLL_S)
+    process.pause()
+    return []
+
+
+def end_by_the_server(server: PostgresServer, backends: list[int]) -> dict[str, bool]:
+    """Wait until the server has ended transactions in which nobody said anything for too long."""
+    ended = seen(lambda: not any(is_alive(pid) for pid in backends))
+    told = "due to idle-in-transaction timeout" in server.log_path.read_text(errors="replace")
+    return {"in a transaction": bool(backends), "ended by the server": ended and told}
 
 
 def crash(server: PostgresServer) -> dict[str, bool]:
@@ -89,21 +136,17 @@ def crash(server: PostgresServer) -> dict[str, bool]:
 
 def end_backends(server: PostgresServer, database: str, number: int) -> dict[str, bool]:
     """End so many connections of the processes, from inside of the server."""
-    return asyncio.run(_end_backends(server, database, number))
+    with psycopg.connect(server.dsn(), autocommit=True) as connection:
+        pids = random.sample(backends(server, database), number)
+        ended = [connection.execute("SELECT pg_terminate_backend(%s, 5000)", [pid]).fetchone() for pid in pids]
+    return {"ended": all(row == (True,) for row in ended), "gone": not any(is_alive(pid) for pid in pids)}
 
 
-async def _end_backends(server: PostgresServer, database: str, number: int) -> dict[str, bool]:
-    connection = await asyncpg.connect(server.dsn())
-    try:
-        pids = await connection.fetch(
-            "SELECT pid FROM pg_stat_activity WHERE datname = $1 ORDER BY random() LIMIT $2", database, number
-        )
-        ended = [
-            await connection.fetchval("SELECT pg_terminate_backend($1::integer, 5000)", row["pid"]) for row in pids
-        ]
-    finally:
-        await connection.close()
-    return {"ended": len(ended) == number and all(ended), "gone": not any(is_alive(row["pid"]) for row in pids)}
+def backends(server: PostgresServer, database: str) -> list[int]:
+    """Those of the connections to a database."""
+    with psycopg.connect(server.dsn(), autocommit=True) as connection:
+        rows = connection.execute("SELECT pid FROM pg_stat_activity WHERE datname = %s ORDER BY pid", [database])
+        return [pid for (pid,) in rows]
 
 
 def seen(condition: Callable[[], bool]) -> bool:

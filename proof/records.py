@@ -6,7 +6,7 @@ reads these members.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -25,9 +25,12 @@ OCCURRENCES = "occurrences.jsonl"
 QUEUES = "queues.jsonl"
 WORKERS = "workers.jsonl"
 METRICS = "metrics.jsonl"
+BOOKS = "books.jsonl"
 VERDICT = "verdict.json"
 PAGE = "verdict.txt"
 PICTURE = "timeline.svg"
+
+CHUNK_BYTES = 8 * 1024 * 1024
 
 Record = TypeVar("Record")
 
@@ -95,7 +98,9 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     end_s: float
     settled_s: float
     planned: bool = False
-    """A hand-over in order, not an accident: it must not cost anything."""
+    """A hand-over in order, or a heavy load: no accident. It explains that things are late, and nothing else."""
+    store_clock_s: float = 0.0
+    """By how much the store's clock was wrong meanwhile: what it says of those moments is no time."""
     evidence: dict[str, Any] = {}
 
 
@@ -164,6 +169,14 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     value: float
 
 
+class Books(msgspec.Struct, frozen=True):
+    """Rows of runs that live, of runs that ended, and of runs that do both."""
+
+    hot: int
+    archived: int
+    both: int
+
+
 def instant_ms(text: str) -> int:
     """Milliseconds since 1970."""
     return round(datetime.fromisoformat(text).timestamp() * 1000)
@@ -173,13 +186,24 @@ def instant_s(text: str) -> float:
     return instant_ms(text) / 1000
 
 
-def read_lines(path: Path, kind: type[Record]) -> list[Record]:
-    """All records of a log; none where nobody wrote one. A last line that was cut off is no record."""
+def each_line(path: Path, kind: type[Record]) -> Iterator[Record]:
+    """The records of a log, however long it is; none where nobody wrote one. A last line that was cut off is no record."""
     if not path.exists():
-        return []
-    text = path.read_bytes()
-    whole = text[: text.rfind(b"\n") + 1]
-    return msgspec.json.Decoder(kind).decode_lines(whole)
+        return
+    decoder = msgspec.json.Decoder(kind)
+    rest = b""
+    with path.open("rb") as log:
+        while chunk := log.read(CHUNK_BYTES):
+            whole, newline, after = chunk.rpartition(b"\n")
+            if newline:
+                yield from decoder.decode_lines(rest + whole)
+                rest = b""
+            rest += after
+
+
+def read_lines(path: Path, kind: type[Record]) -> list[Record]:
+    """All records of a log at once."""
+    return list(each_line(path, kind))
 
 
 def write_lines(path: Path, records: Iterable[object]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -20,17 +21,22 @@ from proof.checker.verdict import Verdict
 from proof.client import Client
 from proof.dump import dump, live_runs
 from proof.fleet import Fleet
+from proof.ground import Ground, MakeGround, on_postgres, on_sqlite
 from proof.nemesis import Nemesis
 from proof.records import Scenario
 from proof.target import Target
 from tests.support.postgres import PostgresServer
 
+T = TypeVar("T")
+
 RESULTS = Path(__file__).with_name("results")
-DATABASE = "dueline"
-LEAD_S = 5.0
+LEAD_S = 4.0
 """From the first call to the first occurrence: time to create all jobs."""
 REST_S_MAX = 90.0
 """For the rest to come to rest after the last occurrence."""
+REST_POLL_S = 0.5
+BEAT_S = 2.5
+"""A worker tells what it is busy with in its next heartbeat."""
 POSTGRES = "PostgreSQL"
 SQLITE = "SQLite"
 ROLES = ("scheduler", "scheduler", "worker", "worker", "api")
@@ -39,7 +45,7 @@ STEADY = {"lag_p95_outside_ms": 250.0}
 
 @dataclass
 class Scene:
-    """What a scenario may use. `server` is there where the store is PostgreSQL."""
+    """What a scenario may use."""
 
     folder: Path
     seed: int
@@ -50,19 +56,33 @@ class Scene:
     target: Target
     nemesis: Nemesis
     kept: ExitStack
-    server: PostgresServer | None
+    ground: Ground
     random: random.Random
+    others: list[Client] = field(default_factory=list)
+    """Clients of other tenants."""
 
     @property
     def database(self) -> PostgresServer:
-        assert self.server is not None
-        return self.server
+        assert self.ground.server is not None
+        return self.ground.server
+
+    def tool(self, kind: type[T]) -> T:
+        """The one of its kind that the ground of this scenario has."""
+        (tool,) = (tool for tool in self.ground.tools if isinstance(tool, kind))
+        return tool
 
     def add_target(self, name: str) -> Target:
         """Another host, with a log of its own, which is there until the scene is over."""
         target = Target(self.folder / records.HITS.replace("*", f"-{name}"))
         self.kept.callback(target.close)
         return target
+
+    def add_client(self, tenant: str) -> Client:
+        """One of another tenant, for a scenario whose module is `proof.tenanted`."""
+        client = Client(self.fleet.url, self.folder / records.CALLS, tenant=tenant)
+        self.kept.callback(client.close)
+        self.others.append(client)
+        return client
 
     def until(self, second: float) -> None:
         """Wait for a second of the scenario, which begins with the first occurrence."""
@@ -73,14 +93,16 @@ class Scene:
 class Plan:
     """One scenario: `happens` runs while the load does. `why_not` says what a machine lacks for it.
 
-    One that `breaks` invariants runs a broken build as its `module`, and is as it should be when the judge finds them broken.
+    It stands on a store as it usually is, unless it has a `ground` of its own. One that `breaks` invariants runs a broken build as its
+    `module`, or stands on a careless store, and is as it should be when the judge finds them broken.
     """
 
     name: str
     tells: str
     happens: Callable[[Scene], None]
-    lasts_s: float = 40.0
+    lasts_s: float = 30.0
     store: str = POSTGRES
+    ground: MakeGround | None = None
     faults_min: int = 1
     each_second: int = 80
     wanted: dict[str, float] = field(default_factory=dict)
@@ -97,7 +119,7 @@ def play(plan: Plan, seed: int) -> Verdict:
     folder = RESULTS / plan.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    with _set(plan, seed, folder) as scene:
+    with staged(plan, seed, folder) as scene:
         jobs = list(load.jobs(scene.target.url, scene.begin_s, scene.end_s, each_second=plan.each_second))
         scene.client.create_many(jobs)
         traffic = load.Traffic(scene.client, scene.target.url, seed)
@@ -106,10 +128,10 @@ def play(plan: Plan, seed: int) -> Verdict:
         plan.happens(scene)
         scene.until(plan.lasts_s)
         traffic.stop()
-        _rest(scene)
+        come_to_rest(scene)
         ended_s = time.time()
-        recurring = [id for marker, id in scene.client.job_ids.items() if not marker.startswith(("once-", "burst-"))]
-        dump(scene.client, recurring, scene.fleet.health_urls(), folder, over_at=load.instant(ended_s))
+        fleet = scene.fleet
+        dump([scene.client, *scene.others], fleet.health_urls(), folder, db=fleet.db, over_at=load.instant(ended_s))
         scenario = Scenario(
             name=plan.name,
             seed=seed,
@@ -132,19 +154,16 @@ def judged(folder: Path) -> Verdict:
 
 
 @contextmanager
-def _set(plan: Plan, seed: int, folder: Path) -> Iterator[Scene]:
+def staged(plan: Plan, seed: int, folder: Path) -> Iterator[Scene]:
+    """The processes of a scenario, from their start to their end."""
     with ExitStack() as kept:
-        server = None
-        db = str(folder / "dueline.db")
-        if plan.store == POSTGRES:
-            server = kept.enter_context(PostgresServer(durable=True))
-            server.create_database(DATABASE)
-            db = server.dsn(DATABASE)
-        target = Target(folder / records.HITS.replace("*", ""))
+        make_ground = plan.ground or (on_postgres if plan.store == POSTGRES else on_sqlite)
+        ground = make_ground(folder, kept)
+        target = Target(folder / records.HITS.replace("*", ""), host=ground.target_host)
         kept.callback(target.close)
-        fleet = Fleet(folder, db, module=plan.module)
+        fleet = Fleet(folder, ground.db, module=plan.module, places=ground.places)
         kept.callback(fleet.close)
-        fleet.start(*(ROLES if server is not None else ("serve",)))
+        fleet.start(*(ROLES if ground.server is not None else ("serve",)))
         client = Client(fleet.url, folder / records.CALLS)
         kept.callback(client.close)
         nemesis = Nemesis(folder / records.FAULTS)
@@ -160,17 +179,16 @@ def _set(plan: Plan, seed: int, folder: Path) -> Iterator[Scene]:
             target=target,
             nemesis=nemesis,
             kept=kept,
-            server=server,
+            ground=ground,
             random=random.Random(seed),
         )
 
 
-def _rest(scene: Scene) -> None:
+def come_to_rest(scene: Scene, *, within_s: float = REST_S_MAX) -> None:
     """Until no run is live, or for as long as that may take: then the judge finds what is left."""
-    deadline = time.monotonic() + REST_S_MAX
+    deadline = time.monotonic() + within_s
     quiet = 0
     while quiet < 3 and time.monotonic() < deadline:
         quiet = quiet + 1 if live_runs(scene.client) == 0 else 0
-        time.sleep(1.0)
-    # A worker tells what it is busy with in its next heartbeat.
-    time.sleep(3.0)
+        time.sleep(REST_POLL_S)
+    time.sleep(BEAT_S)

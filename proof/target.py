@@ -1,8 +1,8 @@
 """The witness: a target as a process of its own, which writes every call down for good before it answers.
 
-`python -m proof.target LOG` prints its port and serves until its standard input closes. Whatever is answered was written and synced before,
-many calls with one sync. Paths: /ok, /status/500, /slow/0.5 (seconds), and for the first attempt only, later ones being answered at once:
-/first/status/500, /first/retry-after/2 (429), /first/hang, /first/reset.
+`python -m proof.target LOG HOST` prints its port and serves until its standard input closes. Whatever is answered was written and synced
+before, many calls with one sync. Paths: /ok, /status/500, /slow/0.5 (seconds), and for the first attempt only, later ones being answered
+at once: /first/status/500, /first/retry-after/2 (429), /first/hang, /first/reset.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 class Target:
     """The witness, seen from the scenario."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, *, host: str = "127.0.0.1") -> None:
         self._log = log
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "proof.target", str(log)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-m", "proof.target", str(log), host], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         assert self._process.stdout is not None
-        self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}"
+        self.url = f"http://{host}:{int(self._process.stdout.readline())}"
 
     def hits(self) -> list[Hit]:
         return read_lines(self._log, Hit)
@@ -164,11 +164,11 @@ def _behaviour(hit: Hit) -> list[str]:
     return parts
 
 
-async def _serve(log: str) -> None:
+async def _serve(log: str, host: str) -> None:
     raise_descriptor_limit()
     loop = asyncio.get_running_loop()
     lines = _Log(log)
-    server = await loop.create_server(lambda: _Connection(lines), "127.0.0.1", 0, backlog=BACKLOG)
+    server = await loop.create_server(lambda: _Connection(lines), host, 0, backlog=BACKLOG)
     print(server.sockets[0].getsockname()[1], flush=True)
     # Until whoever started it closes the pipe, or is gone.
     await loop.run_in_executor(None, sys.stdin.read)
@@ -176,4 +176,4 @@ async def _serve(log: str) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(_serve(sys.argv[1]))
+    uvloop.run(_serve(sys.argv[1], sys.argv[2]))

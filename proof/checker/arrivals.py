@@ -15,6 +15,8 @@ EARLY_MS = 5.0
 MISFIRE_GRACE_S = 10.0
 """Before this an occurrence that is late has not been missed, by the product's own word."""
 MOMENT_S = 1.0
+EXACT_S = 0.001
+"""The store cuts its times to milliseconds."""
 ENDED_BADLY = frozenset({"refused", "unreachable", "timed_out", "errored", "cancelled", "lost", "impossible"})
 
 
@@ -60,30 +62,49 @@ def _unfinished(run: Run, evidence: Evidence) -> list[str]:
 
 def _may_be_left_out(demand: Demand, at_ms: int, run: Run | None, evidence: Evidence) -> bool:
     """Whether its policies leave an occurrence out, and what happened around it was a case for them."""
-    if run is None and demand.deleted_s is not None and evidence.faults_during(at_ms / 1000, demand.deleted_s):
+    due_s = at_ms / 1000
+    if run is None and demand.deleted is not None and evidence.faults_during(due_s, demand.deleted[0]):
         # Nobody was there to write its run before the job was deleted, and what has not started then does not start.
         return True
     one = evidence.occurrence_of.get((demand.job_id or "", at_ms))
     reason = run.reason if run is not None else (one.reason or one.verdict) if one is not None else None
-    if reason == "job_deleted" and run is not None and run.finished_at is not None:
-        return demand.deleted_s is not None and instant_s(run.finished_at) >= demand.deleted_s
+    if reason == "job_deleted" and run is not None:
+        return _waited_for_deletion(demand, due_s, run, evidence)
     if reason == "overlap":
-        decided_s = instant_s(run.finished_at) if run is not None and run.finished_at is not None else at_ms / 1000
+        decided_s = instant_s(run.finished_at) if run is not None and run.finished_at is not None else due_s
         return demand.overlap in ("skip", "queue_one") and _was_under_way(demand, decided_s, run, evidence)
     if reason is None or not reason.startswith(("coalesced", "misfire")) or demand.misfire == "fire_all":
         return False
-    return bool(evidence.faults_during(at_ms / 1000, at_ms / 1000 + MISFIRE_GRACE_S))
+    return bool(evidence.faults_during(due_s, due_s + MISFIRE_GRACE_S))
+
+
+def _waited_for_deletion(demand: Demand, due_s: float, run: Run, evidence: Evidence) -> bool:
+    """Whether a deletion ended it, and it had a reason to be still waiting then: hardly due, hurt, kept by the client, or tried in vain."""
+    if demand.deleted is None or run.finished_at is None:
+        return False
+    since, until = demand.deleted
+    if not since - EXACT_S < instant_s(run.finished_at) <= until:
+        return False
+    return demand.longest_active_s(due_s, since) <= MOMENT_S or bool(
+        run.attempts or evidence.faults_during(due_s, since)
+    )
 
 
 def _was_under_way(demand: Demand, at_s: float, but: Run | None, evidence: Evidence) -> bool:
-    """Whether another run of the job was in somebody's hands. Between an end and its report passes a moment."""
+    """Whether another run of the job was in somebody's hands, as far as could be known."""
     return any(
         other is not but
         and other.attempts
         and instant_s(other.attempts[0].claimed_at) <= at_s + MOMENT_S
-        and (other.finished_at is None or at_s <= instant_s(other.finished_at) + MOMENT_S)
+        and (other.finished_at is None or at_s <= _reported_s(instant_s(other.finished_at), evidence))
         for other in evidence.runs_of_job[demand.job_id]
     )
+
+
+def _reported_s(finished_s: float, evidence: Evidence) -> float:
+    """Until when an end may not have been reported: a moment passes as a rule, and an accident as long as it lasts."""
+    reported_s = finished_s + MOMENT_S
+    return max((reported_s, *(fault.settled_s for fault in evidence.faults_during(finished_s, reported_s))))
 
 
 def no_phantom(evidence: Evidence) -> Finding:
@@ -207,8 +228,7 @@ def _was_forgotten(attempt: Attempt, hits: list[Hit], evidence: Evidence) -> boo
 
 def faults_behind(attempt: Attempt, evidence: Evidence) -> list[Fault]:
     """The accidents that met an attempt while it was in somebody's hands."""
-    lost = evidence.faults_during(instant_s(attempt.claimed_at), instant_s(attempt.finished_at))
-    return [fault for fault in lost if not fault.planned]
+    return evidence.faults_during(instant_s(attempt.claimed_at), instant_s(attempt.finished_at))
 
 
 def never_early(evidence: Evidence) -> Finding:

@@ -15,6 +15,10 @@ from proof.records import Answered, Call
 Span = tuple[float, float]
 """Seconds, from and to."""
 FOREVER = math.inf
+UNANSWERED_S = 30.0
+"""A call that was not answered may take effect so much later: the longest that a statement takes, by the product's own word."""
+ATTEMPTS = 5
+"""How often a run is tried that says nothing of it, by the product's own word."""
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +32,10 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     instants_ms: frozenset[int]
     required_ms: frozenset[int]
     forbidden: list[Span]
-    deleted_s: float | None
-    """When a deletion was sent that was not refused: what waits then is cancelled."""
+    active: list[Span]
+    """When it certainly was to run."""
+    deleted: Span | None
+    """Within which a deletion took effect, from its sending on, if one was not refused: what waits then is cancelled."""
 
     @property
     def misfire(self) -> str:
@@ -39,6 +45,14 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     def concurrency(self) -> int | None:
         limit = self.asked.get("concurrency")
         return limit if isinstance(limit, int) else None
+
+    @property
+    def attempts_max(self) -> int:
+        return attempts_max(self.asked)
+
+    def longest_active_s(self, due_s: float, until_s: float) -> float:
+        """The longest of the times between two instants in which nothing of the client's kept it from running."""
+        return max((min(until, until_s) - max(since, due_s) for since, until in self.active), default=0.0)
 
     @property
     def is_hostile(self) -> bool:
@@ -68,6 +82,7 @@ def _demand(created: Call, later: list[Call], evidence: Evidence) -> Demand:
     schedule = created.asked.get("schedule")
     instants = frozenset(fires_ms(schedule)) if schedule else frozenset()
     active = _active(created, later) if certain else []
+    deletions = [call for call in later if call.operation == "delete"]
     return Demand(
         marker=created.marker,
         job_id=evidence.job_of_marker.get(created.marker),
@@ -78,8 +93,19 @@ def _demand(created: Call, later: list[Call], evidence: Evidence) -> Demand:
             at_ms for at_ms in instants if any(since <= at_ms / 1000 < until for since, until in active)
         ),
         forbidden=_forbidden(later),
-        deleted_s=min((call.sent_s for call in later if call.operation == "delete"), default=None),
+        active=active,
+        deleted=(deletions[0].sent_s, max(map(_latest_s, deletions))) if deletions else None,
     )
+
+
+def attempts_max(asked: dict[str, Any]) -> int:
+    """How often what was asked for may be tried, attempts that were lost aside."""
+    return int(asked.get("retry", {}).get("max_attempts", ATTEMPTS))
+
+
+def _latest_s(call: Call) -> float:
+    """Until when it has taken effect, if it ever does."""
+    return call.answered_s if call.answered is Answered.ACKNOWLEDGED else call.answered_s + UNANSWERED_S
 
 
 def _active(created: Call, later: list[Call]) -> list[Span]:

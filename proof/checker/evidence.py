@@ -11,6 +11,7 @@ import msgspec
 from proof import records
 from proof.records import (
     Answered,
+    Books,
     Call,
     DeadLetter,
     Fault,
@@ -40,6 +41,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     queues: list[Queue] = []
     workers: list[Worker] = []
     metrics: list[Metric] = []
+    books: list[Books] = []
 
     @cached_property
     def run_by_id(self) -> dict[str, Run]:
@@ -71,12 +73,36 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         told = {call.marker: call.id for call in self.calls if call.operation == "create" and call.id is not None}
         return listed | told
 
+    def on_one_clock(self) -> Evidence:
+        """Without the runs of which a time was told by a clock that was wrong then: it compares with no other.
+
+        Until all is settled, processes may still go by what they knew of it.
+        """
+        wrong = [
+            (fault.begin_s + fault.store_clock_s, fault.settled_s + fault.store_clock_s)
+            for fault in self.faults
+            if fault.store_clock_s
+        ]
+        right = [run for run in self.runs if not any(_tells_a_time_in(run, begin_s, end_s) for begin_s, end_s in wrong)]
+        return msgspec.structs.replace(self, runs=right)
+
     def faults_during(self, begin_s: float, end_s: float) -> list[Fault]:
         """Accidents whose time, until all had to be as before, meets a span."""
-        return [fault for fault in self.faults if fault.begin_s <= end_s and fault.settled_s >= begin_s]
+        return [
+            fault
+            for fault in self.faults
+            if not fault.planned and fault.begin_s <= end_s and fault.settled_s >= begin_s
+        ]
 
     def done(self, operation: str) -> list[Call]:
         return [call for call in self.calls if call.operation == operation and call.answered is Answered.ACKNOWLEDGED]
+
+
+def _tells_a_time_in(run: Run, begin_s: float, end_s: float) -> bool:
+    told = [run.created_at, run.finished_at]
+    for attempt in run.attempts:
+        told += [attempt.claimed_at, attempt.started_at, attempt.finished_at]
+    return any(begin_s <= records.instant_s(at) <= end_s for at in told if at is not None)
 
 
 def read_evidence(folder: Path) -> Evidence:
@@ -92,4 +118,5 @@ def read_evidence(folder: Path) -> Evidence:
         queues=read_lines(folder / records.QUEUES, Queue),
         workers=read_lines(folder / records.WORKERS, Worker),
         metrics=read_lines(folder / records.METRICS, Metric),
+        books=read_lines(folder / records.BOOKS, Books),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -10,6 +12,14 @@ from proof.checker.demand import demands
 from proof.checker.evidence import Evidence
 from proof.records import Attempt, Fault, Hit, instant_s
 
+NOISE = "noise"
+"""The kind of fault that is a tenant with very much to do."""
+QUIET = "quiet-"
+"""What the markers begin with of a tenant that has little to do."""
+STEP_S = 0.25
+"""Recovery is told by so much: fewer starts in a step would make one that is late by chance a step that is."""
+STAYS_S = 2.0
+"""What is on time for so long is so again. A hiccup later has another cause."""
 ON_TIME_S = 0.25
 """How late a start may be that shows that all is as before: what the product promises of 95 in 100."""
 
@@ -26,7 +36,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class FaultFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one fault. `failover_s`: until everything that was due or in lost hands had been started."""
+    """Of one fault. `failover_s`: until everything that was due or in lost hands had been started; `recovery_s`: until all was on time."""
 
     kind: str
     victim: str
@@ -76,7 +86,6 @@ def _fault(fault: Fault, evidence: Evidence, all_starts: Sequence[Start]) -> Fau
                 later = [other for token, other in sorted(hits.items()) if token > attempt.token]
                 again += later[:1] if hit is not None else []
     late = [start.hit_s - max(start.due_s, fault.begin_s) for start in all_starts if _met(start, fault)]
-    after = [start.hit_s for start in all_starts if start.due_s >= fault.end_s and start.lag_s <= ON_TIME_S]
     return FaultFigures(
         kind=fault.kind,
         victim=fault.victim,
@@ -86,8 +95,26 @@ def _fault(fault: Fault, evidence: Evidence, all_starts: Sequence[Start]) -> Fau
         lost=lost,
         second_hits=len(again),
         failover_s=max((*late, *(hit.at_s - fault.begin_s for hit in again)), default=None),
-        recovery_s=min(after) - fault.end_s if after else None,
+        recovery_s=_recovery_s(fault, evidence, all_starts),
     )
+
+
+def _recovery_s(fault: Fault, evidence: Evidence, all_starts: Sequence[Start]) -> float | None:
+    """From the end of a fault until 95 of 100 starts are on time, and stay so for a while. None where nothing was due after it."""
+    next_s = min((other.begin_s for other in evidence.faults if other.begin_s > fault.end_s), default=math.inf)
+    late: dict[int, list[bool]] = defaultdict(list)
+    for start in all_starts:
+        # What is due right before the next fault may have been met by it.
+        if fault.end_s <= start.due_s < next_s - ON_TIME_S:
+            late[int((start.due_s - fault.end_s) / STEP_S)].append(start.lag_s > ON_TIME_S)
+    if not late:
+        return None
+    recovered = 0
+    for step in sorted(step for step, ones in late.items() if sum(ones) > len(ones) / 20):
+        if (step - recovered) * STEP_S >= STAYS_S:
+            break
+        recovered = step + 1
+    return recovered * STEP_S
 
 
 def _took(fault: Fault, attempt: Attempt) -> bool:
@@ -102,6 +129,7 @@ def _met(start: Start, fault: Fault) -> bool:
 
 def figures(evidence: Evidence) -> dict[str, float]:
     """By name. What cannot be told, because there was nothing of it, is left out."""
+    quiet_alone, quiet_beside = quiet_lags_ms(evidence)
     all_starts = starts(evidence)
     inside: list[float] = []
     outside: list[float] = []
@@ -123,6 +151,9 @@ def figures(evidence: Evidence) -> dict[str, float]:
             told |= {f"lag_p{share}_{name}_ms": percentile(lags, share)} if lags else {}
         told |= {f"lag_max_{name}_ms": max(lags)} if lags else {}
     told |= {"handover_ms": max(planned)} if planned else {}
+    told |= _drains(evidence)
+    for name, lags in (("alone", quiet_alone), ("beside", quiet_beside)):
+        told |= {f"quiet_lag_p95_{name}_ms": percentile(lags, 95)} if lags else {}
     each = fault_figures(evidence, all_starts)
     told["second_hits_beyond_in_flight"] = sum(max(0, one.second_hits - one.in_flight) for one in each)
     for name in ("failover_s", "recovery_s"):
@@ -130,6 +161,45 @@ def figures(evidence: Evidence) -> dict[str, float]:
         if values and None not in values:
             told[name] = max(values)
     return {name: round(value, 3) for name, value in told.items()}
+
+
+def _drains(evidence: Evidence) -> dict[str, float]:
+    """How fast backlogs were worked off, each written by one call, and by how much slower those were that met a fault.
+
+    The fastest count: whatever else a machine does makes one slower, and nothing makes it faster. Of those that met a fault the later half
+    counts, because some faults slow things down more and more.
+    """
+    backlogs: dict[float, list[float]] = defaultdict(list)
+    for call in evidence.done("adhoc"):
+        if call.marker.startswith("backlog-"):
+            backlogs[call.sent_s] += [hit.at_s for hit in evidence.hits_of.get(call.id or "", [])[:1]]
+    inside: list[float] = []
+    outside: list[float] = []
+    for _, hits in sorted(backlogs.items()):
+        if len(hits) > 1:
+            rate = (len(hits) - 1) / (max(hits) - min(hits))
+            (inside if evidence.faults_during(min(hits), max(hits)) else outside).append(rate)
+    if not inside or not outside:
+        return {}
+    during, without = max(inside[len(inside) // 2 :]), max(outside)
+    slower = {"drain_slower_percent": 100 * (1 - during / without)}
+    return {"drain_inside_per_s": during, "drain_outside_per_s": without} | slower
+
+
+def quiet_lags_ms(evidence: Evidence) -> tuple[list[float], list[float]]:
+    """How late the quiet tenant's runs were before a noisy one came, and while it was there: by the markers that the target was shown."""
+    noises = [fault for fault in evidence.faults if fault.kind == NOISE]
+    alone: list[float] = []
+    beside: list[float] = []
+    for hit in evidence.hits:
+        if not noises or hit.attempt != 1 or not hit.marker.startswith(QUIET):
+            continue
+        due_s = instant_s(hit.scheduled_at)
+        if due_s < min(noise.begin_s for noise in noises):
+            alone.append((hit.at_s - due_s) * 1000)
+        elif any(noise.begin_s <= due_s <= noise.end_s for noise in noises):
+            beside.append((hit.at_s - due_s) * 1000)
+    return alone, beside
 
 
 def percentile(values: Sequence[float], share: int) -> float:

@@ -7,9 +7,9 @@ import msgspec
 SHOWN = 5
 """Violations of one invariant that are told; the first ones say what is wrong, the others are counted."""
 
-CLOCKS_MS = 100
-"""What times that different processes wrote may differ by: each reads the store's clock with its heartbeats, and is behind it by at most
-the way of such a question and back, which takes as long as a busy machine lets it."""
+BEHIND_MS = 25
+"""By how much a worker's idea of the store's time, with which it tells starts and ends, may be behind: the way of its quickest question of
+late and back. It is never ahead, and what the store and the target tell is exact: they have this machine's clock."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

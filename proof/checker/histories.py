@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from proof.checker.evidence import TERMINAL, Evidence
-from proof.checker.findings import CLOCKS_MS, Finding
+from proof.checker.findings import BEHIND_MS, Finding
 from proof.records import Run, instant_ms
 
 LIVE = frozenset({"scheduled", "ready", "held", "running", "retrying"})
@@ -85,34 +85,43 @@ def _states(run: Run) -> list[str]:
 
 
 def _times(run: Run) -> list[str]:
-    """Claims may come ahead of the due time; starts may not, and nothing of an attempt before the end of the one before."""
+    """Claims may come ahead of the due time; starts may not, and nothing of an attempt before the end of the one before.
+
+    Each step has what it may be told too early by: a claim has the time at which its statement came, after an end that is never told late.
+    """
     scheduled_ms = instant_ms(run.scheduled_at)
-    steps = [("created", instant_ms(run.created_at))]
+    steps = [("created", instant_ms(run.created_at), 0)]
     for attempt in run.attempts:
-        steps.append((f"attempt {attempt.attempt} claimed", instant_ms(attempt.claimed_at)))
+        claims_early_ms = BEHIND_MS if attempt is run.attempts[0] else 0
+        steps.append((f"attempt {attempt.attempt} claimed", instant_ms(attempt.claimed_at), claims_early_ms))
         if attempt.started_at is not None:
             started_ms = instant_ms(attempt.started_at)
-            steps.append((f"attempt {attempt.attempt} started", started_ms))
+            steps.append((f"attempt {attempt.attempt} started", started_ms, BEHIND_MS))
             if started_ms < scheduled_ms - EARLY_MS:
                 return [f"{run.id} started {scheduled_ms - started_ms} ms before it was due"]
-        steps.append((f"attempt {attempt.attempt} finished", instant_ms(attempt.finished_at)))
+        steps.append((f"attempt {attempt.attempt} finished", instant_ms(attempt.finished_at), BEHIND_MS))
     if run.finished_at is not None:
-        steps.append(("finished", instant_ms(run.finished_at)))
+        steps.append(("finished", instant_ms(run.finished_at), 0))
     return [
         f"{run.id}: {after} {at_ms - then_ms} ms before {before}"
-        for (before, at_ms), (after, then_ms) in pairwise(steps)
-        if then_ms < at_ms - CLOCKS_MS
+        for (before, at_ms, _), (after, then_ms, early_ms) in pairwise(steps)
+        if then_ms < at_ms - early_ms
     ][:1]
 
 
 def _seen_times(run: Run, evidence: Evidence) -> list[str]:
-    """The target's clock is the machine's: it sees an attempt between its claim and its end."""
-    ended = {attempt.token: attempt for attempt in run.attempts if attempt.outcome == "succeeded"}
-    return [
-        f"{run.id} was seen by its target outside of its attempt {attempt.attempt}"
-        for hit in evidence.hits_of.get(run.id, [])
-        if (attempt := ended.get(hit.token)) is not None
-        and not (
-            instant_ms(attempt.claimed_at) - CLOCKS_MS <= hit.at_s * 1000 <= instant_ms(attempt.finished_at) + CLOCKS_MS
-        )
-    ]
+    """The target's clock is the machine's: it sees an attempt after its claim and start, and before its end if that was a success."""
+    attempts = {attempt.token: attempt for attempt in run.attempts}
+    wrong = []
+    for hit in evidence.hits_of.get(run.id, []):
+        attempt = attempts.get(hit.token)
+        if attempt is None:
+            continue
+        hit_ms = hit.at_s * 1000
+        began_ms = max(instant_ms(attempt.claimed_at), instant_ms(attempt.started_at or attempt.claimed_at))
+        if hit_ms < began_ms:
+            wrong.append(f"{run.id} was seen by its target {began_ms - hit_ms:.1f} ms before attempt {attempt.attempt}")
+        after_ms = hit_ms - instant_ms(attempt.finished_at)
+        if attempt.outcome == "succeeded" and after_ms > BEHIND_MS:
+            wrong.append(f"{run.id} was seen by its target {after_ms:.1f} ms after attempt {attempt.attempt}")
+    return wrong

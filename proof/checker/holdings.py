@@ -6,9 +6,11 @@ from collections import Counter
 
 from proof.checker.demand import demands
 from proof.checker.evidence import TERMINAL, Evidence
-from proof.checker.findings import CLOCKS_MS, Finding
-from proof.records import Run, instant_ms
+from proof.checker.findings import BEHIND_MS, Finding
+from proof.records import Attempt, Hit, Run, instant_ms
 
+Span = tuple[float, float]
+"""Milliseconds, from and to."""
 TIMEOUT_GRACE_S = 10.0
 """What a worker has beyond an attempt's timeout to report it, by the product's own word."""
 
@@ -23,12 +25,14 @@ def within_limits(evidence: Evidence) -> Finding:
             continue
         whole = demand.concurrency is None
         spans = [
-            span for run in evidence.runs_of_job[demand.job_id] for span in (_whole(run) if whole else _attempts(run))
+            span
+            for run in evidence.runs_of_job[demand.job_id]
+            for span in _under_way(run, evidence.hits_of.get(run.id, []), whole=whole)
         ]
         looked_at += len(spans)
         most, at_ms = _most_at_once(spans)
         if most > limit:
-            wrong.append(f"{demand.marker} has {most} runs under way at {at_ms}, of {limit} that may be")
+            wrong.append(f"{demand.marker} has {most} runs under way at {at_ms:.0f}, of {limit} that may be")
     return Finding(
         invariant="I9",
         promise="never more under way than a job allows",
@@ -37,28 +41,31 @@ def within_limits(evidence: Evidence) -> Finding:
     )
 
 
-def _whole(run: Run) -> list[tuple[int, int]]:
-    """An exclusive job's place is kept from the first start to the end. Of a lost attempt nobody knows when it ended."""
-    known = [attempt for attempt in run.attempts if attempt.outcome != "lost" and attempt.started_at is not None]
-    if not known or known[0].started_at is None:
-        return []
-    return [(instant_ms(known[0].started_at), instant_ms(known[-1].finished_at))]
+def _under_way(run: Run, hits: list[Hit], *, whole: bool) -> list[Span]:
+    """When it certainly was: each of its attempts, or from the first to the end of the last, for which an exclusive job's place is kept.
 
-
-def _attempts(run: Run) -> list[tuple[int, int]]:
-    return [
-        (instant_ms(attempt.started_at), instant_ms(attempt.finished_at))
+    Of a lost attempt nobody knows when it ended.
+    """
+    at_ms = {hit.token: hit.at_s * 1000 for hit in hits}
+    spans = [
+        (since_ms, float(instant_ms(attempt.finished_at)))
         for attempt in run.attempts
-        if attempt.outcome != "lost" and attempt.started_at is not None
+        if attempt.outcome != "lost" and (since_ms := _began_ms(attempt, at_ms.get(attempt.token))) is not None
     ]
+    return [(spans[0][0], spans[-1][1])] if whole and spans else spans
 
 
-def _most_at_once(spans: list[tuple[int, int]]) -> tuple[int, int]:
+def _began_ms(attempt: Attempt, hit_ms: float | None) -> float | None:
+    """When an attempt had certainly begun: the target's word is exact, the worker's is behind. Ends are never told too late."""
+    if hit_ms is not None or attempt.started_at is None:
+        return hit_ms
+    return instant_ms(attempt.started_at) + BEHIND_MS
+
+
+def _most_at_once(spans: list[Span]) -> tuple[int, float]:
     """The most, and when."""
-    steps = sorted(
-        step for since, until in spans if until - CLOCKS_MS > since for step in ((since, 1), (until - CLOCKS_MS, -1))
-    )
-    most = now = at_ms = 0
+    steps = sorted(step for since, until in spans if until > since for step in ((since, 1), (until, -1)))
+    most, now, at_ms = 0, 0, 0.0
     for step_ms, change in steps:
         now += change
         if now > most:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from proof.checker import accounts, arrivals, histories, holdings
+from proof.checker import accounts, arrivals, histories, holdings, neighbours
 from proof.checker.evidence import Evidence
 from proof.checker.figures import FaultFigures, fault_figures, figures, starts
 from proof.checker.findings import SHOWN, Finding
@@ -25,8 +25,10 @@ RULES = (
     accounts.dead_letters,
     accounts.exact_history,
     holdings.drains,
+    neighbours.fair,
     accounts.not_vacuous,
 )
+COMPARING_TIMES = (histories.legal, holdings.within_limits)
 ALWAYS_WANTED = {"second_hits_beyond_in_flight": 0.0}
 
 
@@ -48,7 +50,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(evidence: Evidence) -> Verdict:
-    findings = [rule(evidence) for rule in RULES]
+    timed = evidence.on_one_clock()
+    findings = [rule(timed if rule in COMPARING_TIMES else evidence) for rule in RULES]
     told = figures(evidence)
     wanted = evidence.scenario.wanted | ALWAYS_WANTED
     return Verdict(

@@ -65,7 +65,8 @@ def run(name: str, second: float, attempts: list[Attempt], *, kind: str = "sched
     return Run(**(known | other))
 
 
-def hits_of(one: Run, *, path: str = "/ok") -> list[Hit]:
+def hits_of(one: Run) -> list[Hit]:
+    path = "/status/500" if one.tags == ["hopeless"] else "/ok"
     return [
         Hit(
             at_s=instant_s(tried.started_at or tried.claimed_at) + 0.002,
@@ -110,8 +111,12 @@ def call(operation: str, second: float, **other: Any) -> Call:
 
 
 def clean() -> Evidence:
-    """`every` runs each second and loses the attempt of second 5; `hopeless` fails; `alone` is skipped when it is still under way."""
+    """`every` runs each second and loses the attempt of second 5; `hopeless` fails; `alone` is skipped when it is still under way.
+
+    `quiet-1` is another tenant's, and has a noisy one beside it from second 10 on.
+    """
     runs = [run("every", second, [attempt(1, second)]) for second in range(SECONDS) if second != 5]
+    runs += [run("quiet-1", second, [attempt(1, second)]) for second in range(SECONDS)]
     again = attempt(2, 14, claimed_at=at(13.8))
     lost = attempt(1, 5, lasts_s=8.7, outcome="lost")
     runs.append(run("every", 5, [lost, again]))
@@ -135,22 +140,16 @@ def clean() -> Evidence:
         hits=hits,
         calls=[
             created("every", every(1), overlap="allow"),
-            created("hopeless", {"at": at(10)}),
+            created("hopeless", {"at": at(10)}, retry={"max_attempts": 2}),
             created("alone", every(10)),
+            created("quiet-1", every(1), overlap="allow"),
             call("adhoc", 2.5, marker="hand", id="run_hand_3", asked={"tags": ["hand"]}),
             call("look", 4, id="run_every_1", seen={"state": "succeeded", "finished_at": at(1.05)}),
         ],
-        faults=[
-            Fault(
-                kind="kill -9",
-                victim="worker-1",
-                begin_s=KILLED_S,
-                end_s=KILLED_S + 8,
-                settled_s=KILLED_S + 10,
-                evidence={"gone": True},
-            )
+        faults=_faults(),
+        jobs=[
+            Job(id=f"job_{name}", state="finished", tags=[name]) for name in ("every", "hopeless", "alone", "quiet-1")
         ],
-        jobs=[Job(id=f"job_{name}", state="finished", tags=[name]) for name in ("every", "hopeless", "alone")],
         runs=runs,
         dead_letters=[DeadLetter(id="run_hopeless_10")],
         occurrences=[
@@ -167,6 +166,28 @@ def clean() -> Evidence:
         queues=[Queue(name="default", ready=0, running=0, held=0, waiting=0)],
         workers=[Worker(id="two", role="worker", state="alive", busy=0)],
     )
+
+
+def _faults() -> list[Fault]:
+    return [
+        Fault(
+            kind="kill -9",
+            victim="worker-1",
+            begin_s=KILLED_S,
+            end_s=KILLED_S + 8,
+            settled_s=KILLED_S + 10,
+            evidence={"gone": True},
+        ),
+        Fault(
+            kind="noise",
+            victim="a tenant",
+            begin_s=BEGIN_S + 10,
+            end_s=BEGIN_S + 19.5,
+            settled_s=BEGIN_S + 19.5,
+            planned=True,
+            evidence={"a backlog": True},
+        ),
+    ]
 
 
 def spoilt(evidence: Evidence, **members: Any) -> Evidence:

@@ -1,0 +1,118 @@
+"""Looks at the processes and at the database every ten seconds, from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import msgspec
+
+from proof.ground import DATABASE
+from proof.scene import Scene
+from proof.soak.records import Sample
+from tests.support.postgres import PostgresFailed
+from tests.support.processes import children_of, resident_bytes
+
+EVERY_S = 10.0
+PATIENCE_S = 5.0
+"""For a database that may be away at the moment: then the sample tells nothing of it."""
+
+_RELATIONS = """
+SELECT
+    CASE c.relkind WHEN 'i' THEN 'index ' ELSE 'table ' END || c.relname AS name, pg_relation_size(c.oid) AS bytes,
+    s.n_live_tup AS live, s.n_dead_tup AS dead
+FROM pg_class AS c
+LEFT JOIN pg_stat_user_tables AS s ON s.relid = c.oid
+WHERE c.relnamespace = 'dueline'::regnamespace AND c.relkind IN ('r', 'i')
+"""
+_CONNECTIONS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
+_WAITING = """
+SELECT
+    count(*) AS live, count(*) FILTER (WHERE due_ms < dueline.now_ms()) AS overdue,
+    coalesce(dueline.now_ms() - min(due_ms), 0) / 1000.0 AS oldest_s
+FROM dueline.runs
+"""
+
+
+class Sampler(threading.Thread):
+    def __init__(self, scene: Scene, log: Path) -> None:
+        super().__init__(name="sampler", daemon=True)
+        self._scene = scene
+        self._log = log
+        self._over = threading.Event()
+        self._machine = (0, 0)
+
+    def run(self) -> None:
+        with self._log.open("ab") as log:
+            while not self._over.wait(EVERY_S):
+                sample = Sample(time.time(), self.sample())
+                log.write(msgspec.json.encode(sample) + b"\n")
+                log.flush()
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join()
+
+    def sample(self) -> dict[str, float]:
+        values = dict(self._of_processes())
+        values |= {"jobs all": float(len(self._scene.client.job_ids)), "idle machine": self._idle()}
+        try:
+            values["memory PostgreSQL"] = private_bytes(self._scene.database.pid)
+            values |= asyncio.run(of_database(self._scene.database.dsn(DATABASE)))
+        except (OSError, PostgresFailed, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+            pass
+        return values
+
+    def _of_processes(self) -> Iterator[tuple[str, float]]:
+        for process in self._scene.fleet.living():
+            try:
+                yield f"memory {process.name}", float(resident_bytes(process.pid))
+                yield f"descriptors {process.name}", float(len(list(Path(f"/proc/{process.pid}/fd").iterdir())))
+            except (OSError, ValueError):
+                # It was killed in between.
+                continue
+
+    def _idle(self) -> float:
+        """The part of the machine's time since the last sample in which it had nothing to do."""
+        spent = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        idle, total = spent[3] + spent[4], sum(spent)
+        before_idle, before_total = self._machine
+        self._machine = (idle, total)
+        return (idle - before_idle) / max(1, total - before_total)
+
+
+def private_bytes(postmaster: int) -> float:
+    """What the server's processes have each for itself: the memory that they share is not anonymous to them."""
+    return float(sum(map(_anonymous_bytes, [postmaster, *children_of(postmaster)])))
+
+
+def _anonymous_bytes(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+async def of_database(dsn: str) -> dict[str, float]:
+    """Sizes and rows of every relation, connections, and what waits."""
+    connection = await asyncpg.connect(dsn, timeout=PATIENCE_S, command_timeout=PATIENCE_S)
+    try:
+        values = {"connections all": float(await connection.fetchval(_CONNECTIONS))}
+        (waiting,) = await connection.fetch(_WAITING)
+        values |= {f"{name} runs": float(waiting[name]) for name in ("live", "overdue", "oldest_s")}
+        for row in await connection.fetch(_RELATIONS):
+            values[row["name"]] = float(row["bytes"])
+            if row["live"] is not None:
+                relation = row["name"].removeprefix("table ")
+                values |= {f"alive {relation}": float(row["live"]), f"dead {relation}": float(row["dead"])}
+        return values
+    finally:
+        await connection.close()

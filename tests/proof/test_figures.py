@@ -1,0 +1,80 @@
+"""What the judge tells besides the promises, and what he does not hold against anybody when something was wrong."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from proof.checker.evidence import Evidence
+from proof.checker.verdict import judge
+from proof.records import Fault, Run
+from tests.proof.logs import BEGIN_S, attempt, call, clean, hits_of, run, spoilt
+
+BACKLOG = 11
+
+
+def with_backlogs(evidence: Evidence, *, last_s: dict[float, float]) -> Evidence:
+    """Backlogs that were written at some seconds, the last run of each so many seconds after its first."""
+    calls, runs = list(evidence.calls), list(evidence.runs)
+    hits = list(evidence.hits)
+    for begin, lasts_s in last_s.items():
+        for number in range(BACKLOG):
+            second = begin + lasts_s * number / (BACKLOG - 1)
+            one = run(f"backlog-{begin:g}-{number}", second, [attempt(1, second)], kind="adhoc")
+            runs.append(one)
+            hits += hits_of(one)
+            calls.append(call("adhoc", begin - 1, marker=one.tags[0], id=one.id, asked={"tags": one.tags}))
+    return spoilt(evidence, calls=calls, runs=runs, hits=hits)
+
+
+def test_backlogs_that_met_a_fault_are_held_against_those_that_did_not() -> None:
+    """The fault lasts from second 5 to 15, with the time in which all has to be as before."""
+    verdict = judge(with_backlogs(clean(), last_s={1: 1.0, 3: 1.5, 6: 0.5, 8: 2.0, 11: 2.5, 17: 1.3}))
+    assert verdict.broken == []
+    assert verdict.figures["drain_outside_per_s"] == pytest.approx(10, rel=0.01)
+    assert verdict.figures["drain_inside_per_s"] == pytest.approx(5, rel=0.01)
+    assert verdict.figures["drain_slower_percent"] == pytest.approx(50, rel=0.02)
+
+
+def test_without_backlogs_there_is_no_rate() -> None:
+    assert "drain_slower_percent" not in judge(clean()).figures
+
+
+def an_hour_ago(one: Run, second: float) -> Run:
+    """As it is told when the store's clock was set back before it was claimed."""
+    told = attempt(1, second - 3600)
+    return msgspec.structs.replace(one, attempts=[told], finished_at=told.finished_at)
+
+
+def test_times_of_a_clock_that_was_wrong_are_not_compared() -> None:
+    evidence = clean()
+    runs = [an_hour_ago(one, 18) if one.id == "run_every_18" else one for one in evidence.runs]
+    assert "I8" in judge(spoilt(evidence, runs=runs)).broken
+    jump = Fault(
+        kind="clock jump",
+        victim="PostgreSQL",
+        begin_s=BEGIN_S + 17,
+        end_s=BEGIN_S + 19,
+        settled_s=BEGIN_S + 19,
+        store_clock_s=-3600.0,
+        evidence={"an hour behind": True},
+    )
+    assert judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, jump])).broken == []
+    elsewhere = msgspec.structs.replace(jump, store_clock_s=-7200.0)
+    assert "I8" in judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, elsewhere])).broken
+
+
+def test_an_end_that_could_not_be_reported_still_kept_others_out() -> None:
+    """`alone` is under way until second 3, and told to be in the way in second 10; the fault of second 5 to 15 can have kept it there."""
+    evidence = clean()
+    early = attempt(1, 0, lasts_s=3)
+    runs = [
+        msgspec.structs.replace(one, attempts=[early], finished_at=early.finished_at)
+        if one.id == "run_alone_0"
+        else one
+        for one in evidence.runs
+    ]
+    assert judge(spoilt(evidence, runs=runs)).broken == ["I1"]
+    fault, noise = evidence.faults
+    before = msgspec.structs.replace(fault, begin_s=BEGIN_S + 2.5)
+    assert judge(spoilt(evidence, runs=runs, faults=[before, noise])).broken == []
