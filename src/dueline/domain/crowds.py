@@ -11,6 +11,8 @@ import msgspec
 from dueline.domain import limits
 
 SECOND_MS = 1_000
+_COUNTED_MS = 3 * SECOND_MS
+"""So many seconds are counted at once: there is time enough, and a question for each would be most of what a scheduler at rest asks."""
 _PAGE = limits.FIRE_BATCH // 2
 """What a page brings at least, about: every shard has its share of it, and some have no more to give. So the last ones need not hurry."""
 
@@ -46,7 +48,7 @@ class Crowds:
         """The seconds that came into sight, from a first to before a last millisecond. What is due soon needs no counting."""
         since_ms = max(self._counted_ms, _second_after(now_ms + limits.AHEAD_MS))
         until_ms = _second_after(now_ms + limits.CROWD_AHEAD_MS)
-        return (since_ms, until_ms) if since_ms < until_ms else None
+        return (since_ms, until_ms) if until_ms - since_ms >= _COUNTED_MS else None
 
     def counted(self, since_ms: int, until_ms: int, many: Mapping[int, int]) -> None:
         """Take in the seconds in which many are due. Where that is so of most of them, there is no quiet one to write ahead in, and that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from hashlib import blake2b
 from zlib import crc32
 
@@ -17,7 +18,7 @@ def shard_of(job_id: JobId) -> int:
 
 def owner_of(shard: int, live: Collection[BootId]) -> BootId | None:
     """Rendezvous hashing: everyone with the same list names the same owner, and a change of the list moves only what it must."""
-    return max(live, key=lambda boot_id: (_weight(shard, boot_id), boot_id), default=None)
+    return max(live, key=lambda boot_id: (_weights(boot_id)[shard], boot_id), default=None)
 
 
 def shards_of(boot_id: BootId, live: Collection[BootId]) -> frozenset[int]:
@@ -25,5 +26,7 @@ def shards_of(boot_id: BootId, live: Collection[BootId]) -> frozenset[int]:
     return frozenset(shard for shard in range(limits.SHARDS) if owner_of(shard, live) == boot_id)
 
 
-def _weight(shard: int, boot_id: BootId) -> bytes:
-    return blake2b(f"{shard}/{boot_id}".encode(), digest_size=8).digest()
+@lru_cache(maxsize=1024)
+def _weights(boot_id: BootId) -> tuple[bytes, ...]:
+    """Of each shard. They are kept: whenever somebody comes or goes, all who are there are compared again."""
+    return tuple(blake2b(f"{shard}/{boot_id}".encode(), digest_size=8).digest() for shard in range(limits.SHARDS))
