@@ -14,6 +14,8 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -46,30 +48,28 @@ class Target:
 
 
 class _Log:
-    """Lines that are written and synced together; `written` is over when those given before are on the disk."""
+    """Lines that are written and synced together; what is to be done then is done when they are on the disk."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._lines: list[bytes] = []
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: list[Callable[[], None]] = []
         self._syncing: asyncio.Task[None] | None = None
 
-    def write(self, line: bytes) -> asyncio.Future[None]:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def write(self, line: bytes, then: Callable[[], None]) -> None:
         self._lines.append(line)
-        self._waiting.append(done)
+        self._waiting.append(then)
         if self._syncing is None:
             self._syncing = asyncio.create_task(self._sync())
-        return done
 
     async def _sync(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._lines:
             lines, waiting = self._lines, self._waiting
             self._lines, self._waiting = [], []
             await asyncio.to_thread(self._append, b"".join(lines))
-            for done in waiting:
-                if not done.done():
-                    done.set_result(None)
+            for then in waiting:
+                loop.call_soon(then)
         self._syncing = None
 
     def _append(self, text: bytes) -> None:
@@ -84,7 +84,6 @@ class _Connection(asyncio.Protocol):
         self._log = log
         self._unread = b""
         self._transport: asyncio.Transport | None = None
-        self._answering: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class.
@@ -104,19 +103,16 @@ class _Connection(asyncio.Protocol):
             return
         body, self._unread = self._unread[end + len(_END) : after], self._unread[after:]
         hit = _hit(first.split(" ")[1], headers, body)
-        written = self._log.write(msgspec.json.encode(hit) + b"\n")
-        self._answering = asyncio.create_task(self._answer(hit, written))
+        self._log.write(msgspec.json.encode(hit) + b"\n", partial(self._answer, hit))
 
-    async def _answer(self, hit: Hit, written: asyncio.Future[None]) -> None:
-        await written
+    def _answer(self, hit: Hit) -> None:
         match _behaviour(hit):
             case ["status", status]:
                 self._send(int(status))
             case ["retry-after", seconds]:
                 self._send(429, f"Retry-After: {seconds}\r\n")
             case ["slow", seconds]:
-                await asyncio.sleep(float(seconds))
-                self._send(200)
+                asyncio.get_running_loop().call_later(float(seconds), self._send, 200)
             case ["hang"]:
                 pass
             case ["reset"]:
