@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from statistics import median
 
 import msgspec
 
@@ -166,8 +167,7 @@ def figures(evidence: Evidence) -> dict[str, float]:
 def _drains(evidence: Evidence) -> dict[str, float]:
     """How fast backlogs were worked off, each written by one call, and by how much slower those were that met a fault.
 
-    The fastest count: whatever else a machine does makes one slower, and nothing makes it faster. Of those that met a fault the later half
-    counts, because some faults slow things down more and more.
+    The one in the middle counts, of those that met a fault of the later half: some faults slow things down more and more.
     """
     backlogs: dict[float, list[float]] = defaultdict(list)
     for call in evidence.done("adhoc"):
@@ -181,7 +181,7 @@ def _drains(evidence: Evidence) -> dict[str, float]:
             (inside if evidence.faults_during(min(hits), max(hits)) else outside).append(rate)
     if not inside or not outside:
         return {}
-    during, without = max(inside[len(inside) // 2 :]), max(outside)
+    during, without = median(inside[len(inside) // 2 :]), median(outside)
     slower = {"drain_slower_percent": 100 * (1 - during / without)}
     return {"drain_inside_per_s": during, "drain_outside_per_s": without} | slower
 

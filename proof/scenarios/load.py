@@ -21,10 +21,11 @@ from tests.support.postgres import PostgresServer
 BURST = 10_000
 FEW_CONNECTIONS = 80
 """More than the fleet uses, and few enough to be taken quickly."""
-BACKLOG = 4_000
-BACKLOGS_BEFORE = 2
-BACKLOGS_HELD = 4
-BACKLOGS_AFTER = 2
+BACKLOG = 10_000
+"""It takes most of a second: of shorter ones the beginning and the end are too much."""
+BACKLOGS_BEFORE = 4
+BACKLOGS_HELD = 8
+BACKLOGS_AFTER = 4
 LIVE_STEADY = 100
 """As many runs as are live without a backlog, about."""
 DRAINED_S_MAX = 30.0
