@@ -8,7 +8,7 @@ import pytest
 from proof.checker.evidence import Evidence
 from proof.checker.verdict import judge
 from proof.records import Fault, Run
-from tests.proof.logs import BEGIN_S, attempt, call, clean, hits_of, run, spoilt
+from tests.proof.logs import BEGIN_S, at, attempt, call, clean, hits_of, run, spoilt
 
 BACKLOG = 11
 
@@ -46,19 +46,24 @@ def an_hour_ago(one: Run, second: float) -> Run:
     return msgspec.structs.replace(one, attempts=[told], finished_at=told.finished_at)
 
 
+def behind_an_hour(begin: float, settled: float) -> Fault:
+    """The store's clock, between two seconds."""
+    return Fault(
+        kind="clock jump",
+        victim="PostgreSQL",
+        begin_s=BEGIN_S + begin,
+        end_s=BEGIN_S + settled,
+        settled_s=BEGIN_S + settled,
+        store_clock_s=-3600.0,
+        evidence={"an hour behind": True},
+    )
+
+
 def test_times_of_a_clock_that_was_wrong_are_not_compared() -> None:
     evidence = clean()
     runs = [an_hour_ago(one, 18) if one.id == "run_every_18" else one for one in evidence.runs]
     assert "I8" in judge(spoilt(evidence, runs=runs)).broken
-    jump = Fault(
-        kind="clock jump",
-        victim="PostgreSQL",
-        begin_s=BEGIN_S + 17,
-        end_s=BEGIN_S + 19,
-        settled_s=BEGIN_S + 19,
-        store_clock_s=-3600.0,
-        evidence={"an hour behind": True},
-    )
+    jump = behind_an_hour(17, 19)
     assert judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, jump])).broken == []
     elsewhere = msgspec.structs.replace(jump, store_clock_s=-7200.0)
     assert "I8" in judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, elsewhere])).broken
@@ -78,3 +83,16 @@ def test_an_end_that_could_not_be_reported_still_kept_others_out() -> None:
     fault, noise = evidence.faults
     before = msgspec.structs.replace(fault, begin_s=BEGIN_S + 2.5)
     assert judge(spoilt(evidence, runs=runs, faults=[before, noise])).broken == []
+
+
+def test_what_kept_others_out_is_told_by_a_clock_that_was_right() -> None:
+    """`alone` stood in its own way in second 10, which the store told an hour too early."""
+    evidence = clean()
+    behind = at(10.01 - 3600)
+    runs = [
+        msgspec.structs.replace(one, finished_at=behind) if one.reason == "overlap" else one for one in evidence.runs
+    ]
+    jump = behind_an_hour(9, 14)
+    assert judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, jump])).broken == []
+    later = msgspec.structs.replace(jump, begin_s=BEGIN_S + 10.5)
+    assert "I1" in judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, later])).broken
