@@ -21,11 +21,12 @@ from tests.support.postgres import PostgresServer
 BURST = 10_000
 FEW_CONNECTIONS = 80
 """More than the fleet uses, and few enough to be taken quickly."""
-BACKLOG = 10_000
-"""It takes most of a second: of shorter ones the beginning and the end are too much."""
-BACKLOGS_BEFORE = 4
-BACKLOGS_HELD = 8
-BACKLOGS_AFTER = 4
+CALLED_FOR = 10_000
+BACKLOG = 4 * CALLED_FOR
+"""It takes some seconds: of shorter ones the beginning and the end are too much."""
+BACKLOGS_BEFORE = 2
+BACKLOGS_HELD = 4
+BACKLOGS_AFTER = 1
 LIVE_STEADY = 100
 """As many runs as are live without a backlog, about."""
 DRAINED_S_MAX = 30.0
@@ -91,7 +92,8 @@ def snapshot_held(scene: Scene) -> None:
 def _work_off(scene: Scene, backlogs: int) -> None:
     """So many backlogs, one after the other. How fast each was, the judge learns from the target."""
     for _ in range(backlogs):
-        scene.client.adhoc_many([load.asked("backlog", f"{scene.target.url}/ok") for _ in range(BACKLOG)])
+        for _ in range(0, BACKLOG, CALLED_FOR):
+            scene.client.adhoc_many([load.asked("backlog", f"{scene.target.url}/ok") for _ in range(CALLED_FOR)])
         deadline = time.monotonic() + DRAINED_S_MAX
         while ((live := live_runs(scene.client)) is None or live > LIVE_STEADY) and time.monotonic() < deadline:
             time.sleep(DRAINED_POLL_S)

@@ -23,17 +23,24 @@ def with_backlogs(evidence: Evidence, *, last_s: dict[float, float]) -> Evidence
             one = run(f"backlog-{begin:g}-{number}", second, [attempt(1, second)], kind="adhoc")
             runs.append(one)
             hits += hits_of(one)
-            calls.append(call("adhoc", begin - 1, marker=one.tags[0], id=one.id, asked={"tags": one.tags}))
+            calls.append(call("adhoc", begin - 0.5, marker=one.tags[0], id=one.id, asked={"tags": one.tags}))
     return spoilt(evidence, calls=calls, runs=runs, hits=hits)
 
 
 def test_backlogs_that_met_a_fault_are_held_against_those_that_did_not() -> None:
     """The fault lasts from second 5 to 15, with the time in which all has to be as before."""
-    verdict = judge(with_backlogs(clean(), last_s={1: 1.0, 3: 1.5, 6: 0.5, 8: 2.0, 11: 2.0, 17: 0.8}))
+    verdict = judge(with_backlogs(clean(), last_s={1: 1.0, 3: 1.5, 6: 0.5, 8: 2.0, 11: 2.5, 17: 1.3}))
     assert verdict.broken == []
     assert verdict.figures["drain_outside_per_s"] == pytest.approx(10, rel=0.01)
     assert verdict.figures["drain_inside_per_s"] == pytest.approx(5, rel=0.01)
     assert verdict.figures["drain_slower_percent"] == pytest.approx(50, rel=0.02)
+
+
+def test_a_backlog_that_was_written_by_several_calls_is_one() -> None:
+    """The second call is made while what the first asked for is being worked off; the third is not."""
+    verdict = judge(with_backlogs(clean(), last_s={1: 2.0, 2.5: 1.5, 4.9: 4.4, 17: 2.0}))
+    assert verdict.figures["drain_outside_per_s"] == pytest.approx(21 / 3, rel=0.01)
+    assert verdict.figures["drain_inside_per_s"] == pytest.approx(10 / 4.4, rel=0.01)
 
 
 def test_without_backlogs_there_is_no_rate() -> None:
