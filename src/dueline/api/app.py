@@ -35,6 +35,7 @@ from dueline.api import (
 )
 from dueline.api.health import Writes
 from dueline.api.problems import Refused, problem_response
+from dueline.api.repeats import answer_once, has_key
 from dueline.api.requests import Query, check_caller
 from dueline.api.routes import ApiRoute, Surface, Vitals
 
@@ -124,6 +125,8 @@ class Endpoint:
         if route.method == "GET":
             return await route.handler(self._surface, request)
         with self._writes.watched():
+            if has_key(request):
+                return await answer_once(self._surface, request, route)
             return await route.handler(self._surface, request)
 
 
