@@ -16,7 +16,7 @@ KEY_FIELD = "Idempotency-Key"
 _PATIENCE_S = 2.0
 """How long somebody waits for the answer to the same request that another carries out."""
 _PAUSE_S, _PAUSE_S_MAX = 0.01, 0.2
-_LOST_MS = 10_000
+_LOST_MS = 3_000
 """An answer that is not there so long after what was asked for was done will not come: whoever had it to give is gone."""
 
 
