@@ -17,6 +17,7 @@ SEEDS = range(1, 7)
 REGRESSIONS = {
     1: "a drain that ran out of time left a task behind",
     25: "two runs of an exclusive job started together: one came due while the answer to its claim travelled",
+    226: "shards that were taken while a slow scan was under way were not looked at for most of a minute",
 }
 """Seeds that found something in the code as it was then, with a word on what; each finding has a small test of its own besides."""
 BITES = {

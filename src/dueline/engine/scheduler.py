@@ -127,6 +127,9 @@ class Scheduler:
         due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.DUE_PAGE)
         if not pause_s(due, now_ms):
             return due
+        if epochs != self._shards.epochs:
+            # Of shards that were taken meanwhile it has seen nothing: all that was said of them still holds.
+            return due
         rest_ms = (self._membership.time.now_ms() - now_ms) * _REST
         self._scanned_ms = now_ms
         if full:
