@@ -27,7 +27,7 @@ from dueline.domain.schedule import (
     Schedule,
     Shaped,
 )
-from dueline.wire.labels import check_count, check_names_list, check_near, read_duration, read_instant
+from dueline.wire.labels import FAR_MS, check_count, check_names_list, check_near, read_duration, read_instant
 from dueline.wire.problems import Problems
 from dueline.wire.schedule_kinds import (
     DEFAULT_GAP,
@@ -136,7 +136,7 @@ def to_schedule(
         return schedule
 
     schedule = read(problems, now_ms)
-    if isinstance(schedule, Repeat) and isinstance(current, Repeat) and schedule.anchor_ms != current.anchor_ms:
+    if isinstance(schedule, Repeat) and isinstance(current, Repeat) and 0 < current.anchor_ms < FAR_MS:
         # What counts from when it is read goes on from where it began, if the same was written then.
         for then_ms in (current.anchor_ms, current.anchor_ms - 1):
             begun = read(Problems(), then_ms)
