@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ Json = dict[str, Any]
 
 _FIRST = ("name", "schedule", "target")
 _WIDTH = 120
+_OTHER_ENDS = re.compile(r"[\r\x85\u2028\u2029\ufeff]")
 _CREDENTIALS = ("auth", "cookie", "key", "secret", "token")
 """What the names of headers hold that let their sender in."""
 
@@ -39,8 +41,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Lines stay lines."""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    """Lines stay lines; letters that some readers take for the end of one are escaped."""
+    style = '"' if _OTHER_ENDS.search(text) else "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _text)
