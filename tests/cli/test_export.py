@@ -57,7 +57,8 @@ jobs:
 """
 
 
-def test_jobs_are_written_by_owner_and_name(cli: Command, filled: ServedApi) -> None:
+@pytest.mark.usefixtures("filled")
+def test_jobs_are_written_by_owner_and_name(cli: Command) -> None:
     ended = cli("export")
     assert (ended.code, ended.out) == (0, SHOP + NOBODYS)
     assert ended.err == "Look before you share this: headers of c may let their reader in.\n"
@@ -66,7 +67,8 @@ def test_jobs_are_written_by_owner_and_name(cli: Command, filled: ServedApi) -> 
     assert [one["owner"] for one in json.loads(cli("export", "-o", "json").out)] == ["shop", None]
 
 
-def test_jobs_are_chosen_by_tag_and_owner(cli: Command, filled: ServedApi) -> None:
+@pytest.mark.usefixtures("filled")
+def test_jobs_are_chosen_by_tag_and_owner(cli: Command) -> None:
     def names(*args: str) -> list[str]:
         found = cli("export", *args, "-o", "json").json
         return [job["name"] for one in (found if isinstance(found, list) else [found]) for job in one["jobs"]]
@@ -89,7 +91,7 @@ def test_what_is_exported_and_applied_changes_nothing(
     assert filled.call("GET", "/v1/jobs").json == before
 
 
-def test_an_export_of_nothing_can_be_applied(cli: Command, api: ServedApi, tmp_path: Path) -> None:
+def test_an_export_of_nothing_can_be_applied(cli: Command, tmp_path: Path) -> None:
     path = tmp_path / "jobs.yaml"
     path.write_text(cli("export").out)
     assert path.read_text() == "---\nowner: null\njobs: []\n"
