@@ -83,7 +83,6 @@ def test_a_list_holds_documents() -> None:
             "jobs:\n- name: a\n  tags:\n  - x\n  - owner:me",
             "0.yaml:5: a: tags[1]: 'owner:me' says whose the job is: say owner beside jobs",
         ),
-        ("jobs: [1", "0.yaml:1: is not YAML: did not find expected ',' or ']'"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(text: str, expected: str) -> None:
@@ -103,7 +102,7 @@ def test_everything_is_told_at_once() -> None:
 
 @pytest.mark.parametrize(
     "schedule",
-    ["tomorrow at 9:00", "in 2 hours", "today at 23:00", "on friday at 9:00", "every day at 9:00 from tomorrow"],
+    ["tomorrow at 9:00", "in 2 hours", "today at 23:00", "every day at 9:00 from tomorrow"],
 )
 def test_a_schedule_that_means_another_time_whenever_it_is_read_is_refused(schedule: str) -> None:
     for text in (f"schedule: {schedule}", f"schedule: {{text: {schedule}, jitter: 5m}}"):

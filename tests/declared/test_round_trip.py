@@ -163,17 +163,17 @@ jobs:
     assert [line.partition(" ")[0] for line in found] == [
         "jobs.yaml:6:",
         "jobs.yaml:4:",
+        "jobs.yaml:10:",
         "jobs.yaml:11:",
         "jobs.yaml:13:",
         "jobs.yaml:17:",
-        "jobs.yaml:10:",
     ]
     assert "new: schedule.cron: '0 0 31 2 *' never fires" in found[0]
-    assert "nobodys: name: " in found[2]
-    assert "belongs to nobody: --adopt takes it over" in found[2]
-    assert "belongs to shop: --adopt takes it over" in found[3]
-    assert "empty: target: is required" in found[4]
-    assert "there: priority: must be between 0 and 9" in found[5]
+    assert "there: priority: must be between 0 and 9" in found[2]
+    assert "nobodys: name: " in found[3]
+    assert "belongs to nobody: --adopt takes it over" in found[3]
+    assert "belongs to shop: --adopt takes it over" in found[4]
+    assert "empty: target: is required" in found[5]
     assert len(list(client.all_jobs())) == 3
 
 

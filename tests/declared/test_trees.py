@@ -51,7 +51,7 @@ def read(text: str) -> Any:
         ("!!int 5", 5),
         ("!!float 5", 5),
         *((text, text) for text in ("on", "off", "yes", "no", "y", "n", "True", "NULL", "Null", "2026-03-29", "12:30")),
-        *((text, text) for text in ("0 9 * * *", "0o17", "0x1F", "012", "+1", ".5", "5.", "1_000", ".inf", "1e", "-")),
+        *((text, text) for text in ("0 9 * * *", "0o17", "0x1F", "012", "+1", ".5", "5.", "1_000", ".inf", "1e", "-x")),
         ("2026-03-29T01:30:00Z", "2026-03-29T01:30:00Z"),
         ("PT15M", "PT15M"),
     ],
@@ -121,6 +121,27 @@ def test_what_aliases_repeat_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     with pytest.raises(Misread, match="more than 1000 values"):
         read_trees("\n".join(lines))
+
+
+@pytest.mark.parametrize("shape", ["[{}]", '{{"a": {}}}'])
+@pytest.mark.parametrize("is_json", [True, False])
+def test_what_is_nested_too_deeply_is_refused(shape: str, is_json: bool) -> None:
+    def nested(levels: int) -> str:
+        text = "1" if is_json else "on"
+        for _ in range(levels):
+            text = shape.format(text)
+        return text
+
+    assert len(read_trees(nested(trees.DEPTH_MAX), is_json=is_json)) == 1
+    for levels in (trees.DEPTH_MAX + 1, 100_000 if is_json else 900):
+        with pytest.raises(Misread, match=f"nested more than {trees.DEPTH_MAX} deep"):
+            read_trees(nested(levels), is_json=is_json)
+
+
+def test_a_number_of_any_length_is_refused_and_no_more() -> None:
+    for text in ('{"a": ' + "1" * 5_000 + "}", "a: " + "1" * 5_000):
+        with pytest.raises(Misread, match="too large a number"):
+            read_trees(text)
 
 
 YAML = """jobs:

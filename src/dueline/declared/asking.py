@@ -45,7 +45,8 @@ def ask(client: Client, declared: Sequence[Declared], owners: Iterable[str], *, 
     for one in declared:
         if one.name in known:
             asking.compare(one, known[one.name])
-    return Answer(asking.found, list(owned.values()), asking.faults)
+    places = {one.name: place for place, one in enumerate(declared)}
+    return Answer(asking.found, list(owned.values()), sorted(asking.faults, key=lambda fault: places[fault.job]))
 
 
 def with_fires(client: Client, plan: Plan, found: Found) -> Plan:

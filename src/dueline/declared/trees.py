@@ -15,10 +15,13 @@ from typing import Any
 import msgspec
 import yaml
 
+from dueline.domain import limits
 from dueline.domain.errors import DuelineError
 
 NODES_MAX = 2_000_000
 """An alias stands for as much as it names: a few lines of them could be more than any memory holds."""
+DEPTH_MAX = limits.JSON_DEPTH_MAX + 10
+"""A payload may be so deep, and it stands within a target, a job, a list and a document."""
 _INTEGERS = range(-(2**63), 2**64)
 """What JSON of a server holds without loss."""
 _TAG = "tag:yaml.org,2002:"
@@ -78,12 +81,12 @@ def read_trees(text: str, *, is_json: bool = False) -> list[Node]:
     text = text.removeprefix("\ufeff")
     if is_json or text.lstrip().startswith(("{", "[")):
         try:
-            json.loads(text, parse_constant=_refuse_constant)
+            json.loads(text, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
         except json.JSONDecodeError as error:
             if is_json:
                 raise Misread(error.lineno, f"is not JSON: {error.msg}, at column {error.colno}") from None
         except RecursionError:
-            raise Misread(1, "is nested too deeply") from None
+            raise _too_deep(1) from None
         else:
             return [_JsonReading(text).value()]
     try:
@@ -95,7 +98,7 @@ def read_trees(text: str, *, is_json: bool = False) -> list[Node]:
     except yaml.YAMLError as error:
         raise Misread(1, f"is not YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
-        raise Misread(1, "is nested too deeply") from None
+        raise _too_deep(1) from None
 
 
 class _YamlReading:
@@ -114,6 +117,8 @@ class _YamlReading:
             return Node(_scalar(found.tag, found.value, line), line)
         if id(found) in self._open:
             raise Misread(line, "holds itself by an alias")
+        if len(self._open) == DEPTH_MAX:
+            raise _too_deep(line)
         self._open.add(id(found))
         try:
             if isinstance(found, yaml.SequenceNode) and found.tag == _LIST:
@@ -154,15 +159,19 @@ class _JsonReading:
 
     def __init__(self, text: str) -> None:
         self._tokens = self._scan(text)
+        self._depth = 0
 
     def value(self) -> Node:
         return self._value(*next(self._tokens))
 
     def _value(self, token: str, line: int) -> Node:
-        if token == "{":
-            return Node(self._members(), line)
-        if token == "[":
-            return Node(self._items(), line)
+        if token in ("{", "["):
+            if self._depth == DEPTH_MAX:
+                raise _too_deep(line)
+            self._depth += 1
+            found = Node(self._members() if token == "{" else self._items(), line)
+            self._depth -= 1
+            return found
         if token.startswith('"'):
             return Node(_json_text(token, line), line)
         return Node(_number(token, line) if NUMBER.match(token) else json.loads(token), line)
@@ -229,6 +238,10 @@ def _number(text: str, line: int) -> int | float:
     if not math.isfinite(number):
         raise Misread(line, f"{text[:32]} is too large a number: write it as text, in quotes")
     return number
+
+
+def _too_deep(line: int) -> Misread:
+    return Misread(line, f"is nested more than {DEPTH_MAX} deep")
 
 
 def _refuse_constant(name: str) -> Any:
