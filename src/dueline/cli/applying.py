@@ -41,7 +41,12 @@ def register(app: typer.Typer) -> None:
 def apply(
     file: Annotated[
         list[Path],
-        typer.Option("--file", "-f", help="A YAML or JSON file, a folder of them, or - for standard input; repeat it."),
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="PATH",
+            help="A YAML or JSON file, a folder of them, or - for standard input; repeat it.",
+        ),
     ],
     owner: Annotated[
         str | None, typer.Option("--owner", help="Whose the jobs are, in place of what the files say. Default: apply.")
@@ -122,7 +127,7 @@ def _text(path: Path, raw: bytes) -> str:
 
 def _refuse(faults: Sequence[Fault]) -> NoReturn:
     """Tell all that is wrong, and end the command: nothing was written."""
-    typer.echo(f"Error: nothing was done, {len(faults)} to correct:", err=True)
+    typer.echo("Error: nothing was done. Correct this first:", err=True)
     print_lines([("", f"  {fault}") for fault in faults], err=True)
     raise typer.Exit(CONFLICT if all(fault.is_conflict for fault in faults) else BAD_INPUT)
 

@@ -18,7 +18,8 @@ from dueline.wire.targets import HttpTargetForm, TaskTargetForm
 
 Json = dict[str, Any]
 
-_FIRST = ("name", "schedule", "target")
+_FIRST = ("name", "schedule", "target", "url", "task")
+"""What a reader looks for."""
 _WIDTH = 120
 _OTHER_ENDS = re.compile(r"[\r\x85\u2028\u2029\ufeff]")
 _CREDENTIALS = ("auth", "cookie", "key", "secret", "token")
@@ -71,9 +72,8 @@ def to_declaration(job: Mapping[str, Any]) -> Json:
     for name in ("concurrency", "rate"):
         if said[name] is not None:
             said[name] = {inner: value for inner, value in said[name].items() if value is not None}
-    said["target"] = _unlike(said["target"], _CALL if said["target"]["type"] == "http" else _TASK)
-    short = _unlike(said, defaults)
-    return {name: short[name] for name in [*_FIRST, *short] if name in short}
+    said["target"] = _ordered(_unlike(said["target"], _CALL if said["target"]["type"] == "http" else _TASK))
+    return _ordered(_unlike(said, defaults))
 
 
 def to_yaml(documents: Iterable[Json]) -> str:
@@ -90,6 +90,10 @@ def with_credentials(jobs: Iterable[Mapping[str, Any]]) -> list[str]:
         for job in jobs
         if any(word in name.lower() for name in job["target"].get("headers", ()) for word in _CREDENTIALS)
     ]
+
+
+def _ordered(said: Mapping[str, Any]) -> Json:
+    return {name: said[name] for name in [*_FIRST, *said] if name in said}
 
 
 def _unlike(said: Mapping[str, Any], defaults: Mapping[str, Any]) -> Json:
