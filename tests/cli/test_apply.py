@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dueline.declared.carrying import carry_out
 from dueline.runtime.clock import SystemClock
 from dueline.store.sqlite.store import SqliteStore
 from tests.api.serving import ServedApi
@@ -109,7 +110,7 @@ def test_deletions_are_asked_about(cli: Command, process: Command, api: ServedAp
     assert counts(cli("apply", "-f", str(file), "-o", "json")) == (0, 0, 0, 0)
     asked = ("apply", "-f", str(file), "--prune")
     said_no = process(*asked, stdin="n\n", DUELINE_URL=api.url)
-    assert (said_no.code, jobs(api).keys()) == (1, {"report", "sync", "nobodys"})
+    assert (said_no.code, set(jobs(api))) == (1, {"report", "sync", "nobodys"})
     assert "0 to create, 0 to update, 2 to delete, 0 unchanged. Do it? [y/N]" in said_no.err
     as_json = process(*asked, "-o", "json", stdin="n\n", DUELINE_URL=api.url)
     assert (as_json.code, as_json.out) == (1, "")
@@ -159,7 +160,7 @@ def test_owners(cli: Command, api: ServedApi, file: Path) -> None:
             "jobs:\n- name: a\n  target: {task: t}\n  priority: high",
             ":4: a: priority: must be a whole number, not text",
         ),
-        ("jobs: [{name: a", ":1: is not YAML"),
+        ("jobs: *nobody", ":1: is not YAML"),
         ("", ":1: holds no jobs"),
         ("jobs: [{name: a, target: {task: t}}, {name: b, target: {}}]", ":1: b: target.url: is required"),
     ],
@@ -204,12 +205,8 @@ def test_what_fails_on_the_way_is_told_and_the_rest_is_done(
 
 
 def change_meanwhile(monkeypatch: pytest.MonkeyPatch, api: ServedApi, job_id: str) -> None:
-    from dueline.cli import applying
-
-    carry_out = applying.carry_out
-
     def late(*args: Any) -> Any:
         assert api.call("PATCH", f"/v1/jobs/{job_id}", {"priority": 7}).status == 200
         return carry_out(*args)
 
-    monkeypatch.setattr(applying, "carry_out", late)
+    monkeypatch.setattr("dueline.cli.applying.carry_out", late)

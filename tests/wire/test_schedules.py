@@ -259,7 +259,7 @@ def test_another_repeat_begins_anew() -> None:
     assert jittered == msgspec.structs.replace(current, jitter_ms=300_000)
 
 
-@pytest.mark.parametrize("start", ["9999-12-31T00:00:00Z", "0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"])
+@pytest.mark.parametrize("start", ["9999-12-31T00:00:00Z", "1970-01-01T00:00:00Z"])
 def test_a_repeat_from_the_ends_of_time_is_replaced(start: str) -> None:
     current = Repeat(parse_instant(start, field=""), days=3)
     for written in ("every 3 days at 9:00", "P1M"):

@@ -19,19 +19,12 @@ from dueline.declared.asking import ask, with_fires
 from dueline.declared.carrying import End, Outcome, carry_out
 from dueline.declared.documents import Fault, File, read_files
 from dueline.declared.owners import owner_problem
-from dueline.declared.plans import Action, Plan, Step, make_plan
+from dueline.declared.plans import Action, Plan, make_plan
 from dueline.domain.errors import Invalid
 from dueline.sdk.client import Client
 
 STANDARD_INPUT = "-"
 _SUFFIXES = (".yaml", ".yml", ".json")
-
-
-class StepView(Step, frozen=True, kw_only=True):
-    """A step, and how it ended; `end` is null for one that was not carried out."""
-
-    end: End | None = None
-    reason: str = ""
 
 
 def register(app: typer.Typer) -> None:
@@ -168,11 +161,12 @@ def _show(plan: Plan, output: Output) -> None:
 
 
 def _view(plan: Plan, outcomes: Sequence[Outcome], *, dry_run: bool) -> dict[str, Any]:
+    """The plan for programs; `end` is null for a step that was not carried out."""
     ended = {id(outcome.step): outcome for outcome in outcomes}
     steps = []
     for step in plan.steps:
         outcome = ended.get(id(step))
-        how = {} if outcome is None else {"end": outcome.end, "reason": outcome.reason}
-        steps.append(StepView(**{name: getattr(step, name) for name in Step.__struct_fields__}, **how))
+        end, reason = (None, "") if outcome is None else (outcome.end, outcome.reason)
+        steps.append({**msgspec.to_builtins(step), "end": end, "reason": reason})
     counts = {action.value: len(plan.of(action)) for action in Action}
-    return {"dry_run": dry_run, **counts, "steps": msgspec.to_builtins(steps)}
+    return {"dry_run": dry_run, **counts, "steps": steps}

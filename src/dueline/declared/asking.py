@@ -95,8 +95,13 @@ class _Asking:
         """Take in what the server would make of a job that none of the owners has."""
         if "job" in item:
             self._becoming[one.name], self._sent[one.name] = item["job"], one.job
+            return
+        # What no new job may have, one that is there may keep: an instant that is past by now.
+        current = self._named(one.name)
+        if current is not None:
+            self.compare(one, current)
         elif item["status"] == HTTPStatus.CONFLICT:
-            self._meet(one)
+            self._missed(one)
         else:
             self._refuse(one, item["problem"].get("errors", ()), item["problem"].get("detail", ""))
 
@@ -118,13 +123,10 @@ class _Asking:
         else:
             self._current[one.name] = current
 
-    def _meet(self, one: Declared) -> None:
-        """The name is taken, by a job that no owner of these files has. Of all that begin so it comes first."""
-        items = self._client.jobs(name_prefix=one.name, limit=1)["items"]
-        if items and items[0]["name"] == one.name:
-            self.compare(one, items[0])
-        else:
-            self._missed(one)
+    def _named(self, name: str) -> Json | None:
+        """The job that has a name. Of all that begin so it comes first."""
+        items = self._client.jobs(name_prefix=name, limit=1)["items"]
+        return items[0] if items and items[0]["name"] == name else None
 
     def _missed(self, one: Declared) -> None:
         reason = "somebody changed the job of this name while the plan was made: run it again"
