@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dueline.declared.carrying import carry_out
+from dueline.declared.carrying import Outcome, carry_out
 from dueline.runtime.clock import SystemClock
 from dueline.store.sqlite.store import SqliteStore
 from tests.api.serving import ServedApi
@@ -202,6 +202,24 @@ def test_what_fails_on_the_way_is_told_and_the_rest_is_done(
     assert "0 created, 1 updated, 0 deleted; 1 not done." in ended.err
     assert jobs(api)["sync"]["schedule"]["every"] == "PT20M"
     assert (jobs(api)["report"]["priority"], jobs(api)["report"]["schedule"]["cron"]) == (7, "0 9 * * *")
+
+
+def test_a_server_that_goes_away_on_the_way_is_told_with_what_was_done(
+    cli: Command, api: ServedApi, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("apply", "-f", str(file))
+    file.write_text(JOBS.replace("0 9 * * *", "0 10 * * *").replace("15m", "20m"))
+
+    def leaving(*args: Any) -> Iterator[Outcome]:
+        outcomes = carry_out(*args)
+        yield next(outcomes)
+        api.stop()
+        yield from outcomes
+
+    monkeypatch.setattr("dueline.cli.applying.carry_out", leaving)
+    ended = cli("apply", "-f", str(file), "-o", "json")
+    assert (ended.code, "no answer from" in ended.err) == (5, True)
+    assert [(step["name"], step["end"]) for step in ended.json["steps"]] == [("report", "done"), ("sync", None)]
 
 
 def change_meanwhile(monkeypatch: pytest.MonkeyPatch, api: ServedApi, job_id: str) -> None:
