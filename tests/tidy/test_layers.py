@@ -21,6 +21,7 @@ EVERYTHING = frozenset(
         "worker",
         "api",
         "sdk",
+        "declared",
         "drivers",
         "inbox",
         "testing",
@@ -54,6 +55,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         }
     ),
     "sdk": frozenset({"domain", "wire"}),
+    "declared": frozenset({"domain", "wire", "sdk"}),
     "drivers": frozenset({"domain"}),
     "inbox": frozenset({"domain", "drivers", "runtime.clock"}),
     "testing": EVERYTHING - {"cli", "console"},
@@ -72,6 +74,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "uvicorn": ("api/",),
     "typer": ("cli/",),
     "rich": ("cli/",),
+    "yaml": ("declared/",),
 }
 
 DOMAIN_LIBRARIES = frozenset({"msgspec", "tzdata"})

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dueline.domain.firetimes import compile_schedule
+from dueline.domain.instants import parse_instant
 from dueline.domain.localtime import DstGap
 from dueline.domain.schedule import After, At, ChangedOccurrence, Cron, Every, OnExcluded, Repeat, Rule, Schedule
 from dueline.wire.problems import Problems
@@ -226,6 +227,43 @@ def test_the_same_schedule_written_again_keeps_its_anchor() -> None:
         problems = Problems()
         form = read_value({"schedule": written}, Holder, problems).schedule
         assert to_schedule(form, problems, seed=SEED, now_ms=later_ms, current=current) == current
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "every 3 days at 9:00",
+        "every 2 weeks on monday at 9:00 Europe/Berlin",
+        "P1M",
+        {"every": "P1Y", "timezone": "Europe/Berlin"},
+        {"text": "every 3 days at 9:00", "jitter": "5m"},
+    ],
+)
+@pytest.mark.parametrize("later_ms", [1, 86_400_000, 100 * 86_400_000 + 12_345])
+def test_words_that_count_from_when_they_are_read_keep_where_they_began(written: Any, later_ms: int) -> None:
+    current = understood(written)
+    problems = Problems()
+    form = read_value({"schedule": written}, Holder, problems).schedule
+    again = to_schedule(form, problems, seed=SEED, now_ms=NOW_MS + later_ms, current=current)
+    assert (again, problems.found) == (current, [])
+
+
+def test_another_repeat_begins_anew() -> None:
+    current = understood("every 3 days at 9:00")
+    assert isinstance(current, Repeat)
+    for written in ("every 3 days at 10:00", "every 2 days at 9:00", "R/2027-01-01T09:00:00Z/P3D"):
+        other = understood(written, current)
+        assert isinstance(other, Repeat)
+        assert other == understood(written)
+    jittered = understood({"text": "every 3 days at 9:00", "jitter": "5m"}, current)
+    assert jittered == msgspec.structs.replace(current, jitter_ms=300_000)
+
+
+@pytest.mark.parametrize("start", ["9999-12-31T00:00:00Z", "1970-01-01T00:00:00Z"])
+def test_a_repeat_from_the_ends_of_time_is_replaced(start: str) -> None:
+    current = Repeat(parse_instant(start, field=""), days=3)
+    for written in ("every 3 days at 9:00", "P1M"):
+        assert understood(written, current) == understood(written)
 
 
 WORDS = st.sampled_from(

@@ -12,9 +12,11 @@ from dueline.api.answers import job_answer, json_answer, new_run_answer
 from dueline.api.bulk import none_done
 from dueline.api.problems import refusal_problem
 from dueline.api.requests import (
+    DRY_RUN_QUERY,
     MERGE_PATCH,
     Query,
     expected_version,
+    is_dry_run,
     job_id_of,
     json_body,
     optional_body,
@@ -49,16 +51,18 @@ class TargetType(StrEnum):
 
 
 async def create(surface: Surface, request: Request) -> Response:
-    problems = Problems()
+    problems, dry_run = Problems(), is_dry_run(request)
     asked = await json_body(request, JobInput, problems)
 
     def define(job_id: JobId, now_ms: int) -> Definition:
         return to_definition(asked, problems, job_id=job_id, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
 
-    return job_answer(await surface.operations.create_job(tenant_of(request), define), status=201)
+    job = await surface.operations.create_job(tenant_of(request), define, dry_run=dry_run)
+    return json_answer(job_view(job)) if dry_run else job_answer(job, status=201)
 
 
 async def create_many(surface: Surface, request: Request) -> Response:
+    dry_run = is_dry_run(request)
     asked = read_items(await raw_body(request), BulkJobsInput, "jobs", most=limits.JOBS_PER_CALL_MAX)
 
     def definer(raw: msgspec.Raw) -> Define:
@@ -75,7 +79,7 @@ async def create_many(surface: Surface, request: Request) -> Response:
         return define
 
     created = await surface.operations.create_jobs(
-        tenant_of(request), [definer(raw) for raw in asked.raw], atomic=asked.atomic
+        tenant_of(request), [definer(raw) for raw in asked.raw], atomic=asked.atomic, dry_run=dry_run
     )
     if asked.atomic and created.refused:
         raise none_done("jobs", created.refused)
@@ -126,7 +130,7 @@ async def get(surface: Surface, request: Request) -> Response:
 
 
 async def replace(surface: Surface, request: Request) -> Response:
-    problems = Problems()
+    problems, dry_run = Problems(), is_dry_run(request)
     asked = await json_body(request, JobInput, problems)
 
     def define(job: Job, now_ms: int) -> Definition:
@@ -140,9 +144,9 @@ async def replace(surface: Surface, request: Request) -> Response:
         )
 
     job = await surface.operations.edit_job(
-        tenant_of(request), job_id_of(request), define, expected_version=expected_version(request)
+        tenant_of(request), job_id_of(request), define, expected_version=expected_version(request), dry_run=dry_run
     )
-    return job_answer(job)
+    return json_answer(job_view(job)) if dry_run else job_answer(job)
 
 
 async def patch(surface: Surface, request: Request) -> Response:
@@ -220,6 +224,7 @@ ROUTES = (
         request=JobInput,
         response=JobView,
         status=201,
+        query=DRY_RUN_QUERY,
     ),
     ApiRoute(
         method="GET",
@@ -236,6 +241,7 @@ ROUTES = (
         summary="Create many jobs in one call.",
         request=BulkJobsInput,
         response=BulkJobsView,
+        query=DRY_RUN_QUERY,
     ),
     ApiRoute(method="GET", path="/v1/jobs/{id}", handler=get, summary="Get a job.", response=JobView),
     ApiRoute(
@@ -245,6 +251,7 @@ ROUTES = (
         summary="Replace the writable part of a job.",
         request=JobInput,
         response=JobView,
+        query=DRY_RUN_QUERY,
     ),
     ApiRoute(
         method="PATCH",

@@ -26,7 +26,9 @@ _NOT_KEPT = frozenset({"content-length"})
 
 
 def has_key(request: Request) -> bool:
-    return request.method == "POST" and KEY_FIELD in request.headers
+    """Whether a request is to be carried out once. A dry run carries nothing out, and its answer is of now."""
+    is_dry = request.query_params.get("dry_run") == "true"
+    return request.method == "POST" and KEY_FIELD in request.headers and not is_dry
 
 
 async def answer_once(surface: Surface, request: Request, route: ApiRoute) -> Response:

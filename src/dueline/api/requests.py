@@ -26,6 +26,7 @@ E = TypeVar("E", bound=StrEnum)
 BODY_READ_S = 30.0
 """How long a body may take to arrive: a client that sends a byte now and then must not hold memory for ever."""
 JSON = ("application/json",)
+DRY_RUN_QUERY = ("dry_run",)
 MERGE_PATCH = ("application/merge-patch+json", "application/json")
 _UTF8 = frozenset({"utf-8", "utf8", '"utf-8"'})
 _TAG = re.compile(r'"v([1-9][0-9]{0,8})"')
@@ -134,6 +135,14 @@ def expected_version(request: Request) -> int | None:
     return _NEVER if tag is None else int(tag[1])
 
 
+def is_dry_run(request: Request) -> bool:
+    """Whether nothing is to be written. Any other parameter is refused."""
+    query = Query(request, DRY_RUN_QUERY)
+    dry_run = query.flag("dry_run")
+    query.check()
+    return dry_run
+
+
 class Query:
     """The query parameters of a list. Call `check` once all of them were asked for."""
 
@@ -191,6 +200,13 @@ class Query:
             self.problems.add(name, "must be a number")
             return None
         return float(value)
+
+    def flag(self, name: str) -> bool:
+        """A parameter that is true or false; false without one."""
+        value = self.text(name)
+        if value not in (None, "true", "false"):
+            self.problems.add(name, "must be true or false")
+        return value == "true"
 
     def limit(self, *, most: int = limits.PAGE_ROWS_MAX) -> int:
         """Rows of a page: whatever number is asked for is brought into bounds."""

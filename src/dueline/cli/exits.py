@@ -12,6 +12,8 @@ BAD_INPUT = 2
 NOT_FOUND = 3
 CONFLICT = 4
 UNREACHABLE = 5
+CHANGES = 6
+"""There is something to do. Only for whoever asked to be told so."""
 
 TOLD = (DuelineError, sdk.ApiError, sdk.Unreachable)
 """What is told in a line; anything else is a bug, and shows its traceback."""

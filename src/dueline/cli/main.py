@@ -10,11 +10,13 @@ import typer
 
 from dueline import __version__
 from dueline.cli import (
+    applying,
     audits,
     backfills,
     calendars,
     db,
     deadletters,
+    exporting,
     forecasts,
     jobs,
     jobtypes,
@@ -54,6 +56,8 @@ app.add_typer(jobtypes.app, name="jobtype")
 app.add_typer(secrets.app, name="secret")
 app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")
+applying.register(app)
+exporting.register(app)
 audits.register(app)
 app.add_typer(recoveries.app, name="recovery")
 forecasts.register(app)
@@ -83,7 +87,7 @@ def version() -> None:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 done, 1 failed, 2 bad input, 3 not found, 4 conflict, 5 unreachable."""
+    """Run a command and exit: 0 done, 1 failed, 2 bad input, 3 not found, 4 conflict, 5 unreachable, 6 there are changes."""
     try:
         app(args, prog_name="dueline")
     except TOLD as error:

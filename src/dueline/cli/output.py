@@ -81,6 +81,13 @@ def print_record(record: dict[str, Any]) -> None:
     _console().print(table)
 
 
+def print_lines(lines: Iterable[tuple[str, str]], *, err: bool = False) -> None:
+    """Lines, each a style and a text. They are cut nowhere."""
+    console = _console(err=err)
+    for style, text in lines:
+        console.print(Text(CONTROL.sub("�", text), style=style), soft_wrap=True)
+
+
 def show(record: dict[str, Any], output: Output) -> None:
     """One thing, in the form that was asked for."""
     (print_json if output is Output.JSON else print_record)(record)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from dueline.domain import changes, limits
-from dueline.domain.errors import Conflict, Invalid, InvalidSchedule, NamesTaken, NotFound
+from dueline.domain.errors import Conflict, Invalid, InvalidSchedule, NamesTaken, NotFound, OverQuota
 from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, run_text
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
 from dueline.domain.overlap import Overlap
@@ -23,8 +23,10 @@ from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
 from dueline.runtime.turns import Turns
+from dueline.store.names import Names
 from dueline.store.protocol import Store
-from dueline.store.shapes import CancelAnswer, NewJob
+from dueline.store.records import created_job
+from dueline.store.shapes import CancelAnswer, JobFilter, NewJob
 
 _encoder = msgspec.json.Encoder()
 _EDITS_TRIED = 3
@@ -35,6 +37,13 @@ class _CalendarsNeeded(Exception):
 
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
+
+
+class _OnlyAsked(Exception):
+    """A change was decided, and is not to be written."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
 
 
 class AdhocRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -77,16 +86,18 @@ class Operations:
         """For whoever asks for many runs, and wants to know which of them would be refused."""
         return await self._quotas.of(tenant)
 
-    async def create_job(self, tenant: str, define: Define) -> Job:
+    async def create_job(self, tenant: str, define: Define, *, dry_run: bool = False) -> Job:
         """Create a job. `define` gets the id and the time, and raises Invalid for what can never work."""
-        created = await self.create_jobs(tenant, [define])
+        created = await self.create_jobs(tenant, [define], dry_run=dry_run)
         for refusal in created.refused.values():
             raise refusal
         return created.jobs[0]
 
-    async def create_jobs(self, tenant: str, define: Sequence[Define], *, atomic: bool = False) -> CreatedJobs:
+    async def create_jobs(
+        self, tenant: str, define: Sequence[Define], *, atomic: bool = False, dry_run: bool = False
+    ) -> CreatedJobs:
         """Create many jobs: one that is refused leaves the others. With `atomic` none is created unless all are, and none is in any case
-        where they are more than the tenant may have."""
+        where they are more than the tenant may have. With `dry_run` nothing is written: the answer is what it would be now."""
         now_ms, turns, quotas = self.now_ms(), Turns(), await self._quotas.of(tenant)
         drafts: dict[int, tuple[JobId, Definition]] = {}
         refused: dict[int, Invalid | Conflict] = {}
@@ -115,12 +126,21 @@ class Operations:
             await turns.give()
         if atomic and refused:
             return CreatedJobs({}, refused)
+        if dry_run:
+            return await self._would_write(tenant, new, refused, atomic=atomic, jobs_max=quotas.jobs, now_ms=now_ms)
         return await self._write_jobs(new, refused, atomic=atomic, jobs_max=quotas.jobs)
 
     async def edit_job(
-        self, tenant: str, job_id: JobId, define: Callable[[Job, int], Definition], *, expected_version: int | None
+        self,
+        tenant: str,
+        job_id: JobId,
+        define: Callable[[Job, int], Definition],
+        *,
+        expected_version: int | None,
+        dry_run: bool = False,
     ) -> Job:
-        """Change a job's definition. `define` gets the job as it is and the time; it may be asked again."""
+        """Change a job's definition. `define` gets the job as it is and the time; it may be asked again. With `dry_run` nothing is
+        written: the answer is the job as it would be."""
         calendars: changes.Calendars = {}
         quotas = await self._quotas.of(tenant)
 
@@ -132,13 +152,20 @@ class Operations:
             names = () if definition.schedule is None else definition.schedule.calendars
             if not calendars.keys() >= set(names):
                 raise _CalendarsNeeded(definition)
-            return changes.edit(hand, definition, calendars=calendars)
+            change = changes.edit(hand, definition, calendars=calendars)
+            if dry_run:
+                raise _OnlyAsked(changes.changed_job(hand, change))
+            return change
 
         for _ in range(_EDITS_TRIED):
             try:
                 return await self._store.change_job(tenant, job_id, decide)
             except _CalendarsNeeded as needed:
                 calendars = await named_calendars(self._store, tenant, needed.definition)
+            except _OnlyAsked as asked:
+                if await self._holder(tenant, asked.job.definition.name) not in (None, job_id):
+                    raise _taken(asked.job.definition.name) from None
+                return asked.job
         raise Conflict("the job was changed meanwhile: read it again, then decide")
 
     async def change_occurrence(self, tenant: str, job_id: JobId, at_ms: int, change: OccurrenceChange) -> Job:
@@ -270,10 +297,45 @@ class Operations:
         else:
             jobs = {index: job for index, job in zip(new, written, strict=True) if job is not None}
             taken = [index for index in new if index not in jobs]
-        for index in taken:
-            name = new[index].definition.name
-            refused[index] = Conflict(f"the name {name!r} is taken", ("name", f"{name!r} is taken"))
-        return CreatedJobs(jobs, refused)
+        return CreatedJobs(jobs, refused | {index: _taken(new[index].definition.name) for index in taken})
+
+    async def _would_write(
+        self,
+        tenant: str,
+        new: dict[int, NewJob],
+        refused: dict[int, Invalid | Conflict],
+        *,
+        atomic: bool,
+        jobs_max: int | None,
+        now_ms: int,
+    ) -> CreatedJobs:
+        """What `_write_jobs` would answer, if nobody else wrote anything before it."""
+        jobs: dict[int, Job] = {}
+        seen: set[str] = set()
+        taken: dict[int, Invalid | Conflict] = {}
+        for index, job in new.items():
+            name = job.definition.name
+            if name in seen or await self._holder(tenant, name) is not None:
+                taken[index] = _taken(name)
+            else:
+                jobs[index] = created_job(job, created_ms=now_ms)
+            seen.add(name)
+        if atomic and taken:
+            return CreatedJobs({}, taken)
+        if jobs and jobs_max is not None:
+            used = (await self._store.tenant_uses([tenant]))[tenant].jobs
+            if used + len(jobs) > jobs_max:
+                raise OverQuota("jobs", limit=jobs_max, used=used, asked=len(jobs))
+        return CreatedJobs(jobs, refused | taken)
+
+    async def _holder(self, tenant: str, name: str) -> JobId | None:
+        """The living job that has a name. Of all that begin so it comes first."""
+        found = await self._store.jobs_named(JobFilter(tenant=tenant), Names(name), limit=1)
+        return found[0].id if found and found[0].definition.name == name else None
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(f"the name {name!r} is taken", ("name", f"{name!r} is taken"))
 
 
 def _first_position(definition: Definition, calendars: changes.Calendars, *, now_ms: int) -> Position:

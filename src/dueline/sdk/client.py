@@ -61,10 +61,11 @@ class Client:
     def create_job(self, job: Mapping[str, Any]) -> Json:
         return self._json("POST", "/v1/jobs", job)
 
-    def create_jobs(self, jobs: Sequence[Mapping[str, Any]], *, atomic: bool = False) -> Json:
+    def create_jobs(self, jobs: Sequence[Mapping[str, Any]], *, atomic: bool = False, dry_run: bool = False) -> Json:
         """Create many jobs: `items` in their order, each with its `status` and a `job` or a `problem`. With `atomic` all or none, and a
-        refusal is raised as for one."""
-        return self._json("POST", "/v1/jobs/bulk", {"jobs": jobs, "atomic": atomic})
+        refusal is raised as for one. With `dry_run` nothing is written."""
+        asked = {"jobs": jobs, "atomic": atomic}
+        return self._json("POST", "/v1/jobs/bulk", asked, query=_dry_run(dry_run))
 
     def job(self, job_id: str) -> Json:
         return self._json("GET", _path("jobs", job_id))
@@ -76,8 +77,12 @@ class Client:
     def all_jobs(self, **filters: Any) -> Iterator[Json]:
         return self._all("/v1/jobs", filters)
 
-    def replace_job(self, job_id: str, job: Mapping[str, Any], *, if_version: int | None = None) -> Json:
-        return self._json("PUT", _path("jobs", job_id), job, if_version=if_version)
+    def replace_job(
+        self, job_id: str, job: Mapping[str, Any], *, if_version: int | None = None, dry_run: bool = False
+    ) -> Json:
+        """Replace the writable part of a job. With `dry_run` nothing is written, and the answer is the job as it would be."""
+        path = _path("jobs", job_id)
+        return self._json("PUT", path, job, query=_dry_run(dry_run), if_version=if_version)
 
     def edit_job(self, job_id: str, patch: Mapping[str, Any], *, if_version: int | None = None) -> Json:
         """Change some of a job by a merge patch: null removes, objects are merged."""
@@ -335,6 +340,10 @@ class Client:
 
 def _path(noun: str, identifier: str, *more: str) -> str:
     return "/".join(["/v1", noun, quote(identifier, safe=""), *more])
+
+
+def _dry_run(asked: bool) -> Json | None:
+    return {"dry_run": "true"} if asked else None
 
 
 def _problem(answer: Answer) -> Problem:

@@ -27,7 +27,7 @@ from dueline.domain.schedule import (
     Schedule,
     Shaped,
 )
-from dueline.wire.labels import check_count, check_names_list, check_near, read_duration, read_instant
+from dueline.wire.labels import FAR_MS, check_count, check_names_list, check_near, read_duration, read_instant
 from dueline.wire.problems import Problems
 from dueline.wire.schedule_kinds import (
     DEFAULT_GAP,
@@ -124,14 +124,29 @@ def to_schedule(
         field = "schedule.text"
     own = {name: value for name in Beside.__struct_fields__ if (value := getattr(form, name)) is not None}
     form = msgspec.structs.replace(form, **{**msgspec.structs.asdict(beside), **own})
-    if form.text is None:
-        return _read(form, problems, seed=seed, now_ms=now_ms, current=current, own=own)
-    inside = Problems()
-    spelt = _spelt_out(form, inside, field=field, now_ms=now_ms)
-    schedule = None if spelt is None else _read(spelt, inside, seed=seed, now_ms=now_ms, current=current, own=own)
-    for path, reason in inside.found:
-        problems.add(field if path in _SPELT else path, reason)
+
+    def read(found: Problems, at_ms: int) -> Schedule | None:
+        if form.text is None:
+            return _read(form, found, seed=seed, now_ms=at_ms, current=current, own=own)
+        inside = Problems()
+        spelt = _spelt_out(form, inside, field=field, now_ms=at_ms)
+        schedule = None if spelt is None else _read(spelt, inside, seed=seed, now_ms=at_ms, current=current, own=own)
+        for path, reason in inside.found:
+            found.add(field if path in _SPELT else path, reason)
+        return schedule
+
+    schedule = read(problems, now_ms)
+    if isinstance(schedule, Repeat) and isinstance(current, Repeat) and 0 < current.anchor_ms < FAR_MS:
+        # What counts from when it is read goes on from where it began, if the same was written then.
+        for then_ms in (current.anchor_ms, current.anchor_ms - 1):
+            begun = read(Problems(), then_ms)
+            if isinstance(begun, Repeat) and _interval(begun) == _interval(current):
+                return begun
     return schedule
+
+
+def _interval(repeat: Repeat) -> tuple[object, ...]:
+    return repeat.anchor_ms, repeat.months, repeat.days, repeat.clock_ms, repeat.times, repeat.timezone
 
 
 def _read(
