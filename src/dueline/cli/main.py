@@ -19,6 +19,7 @@ from dueline.cli import (
     jobs,
     jobtypes,
     limits,
+    moving,
     nodes,
     occurrences,
     queues,
@@ -54,6 +55,7 @@ app.add_typer(jobtypes.app, name="jobtype")
 app.add_typer(secrets.app, name="secret")
 app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")
+app.add_typer(moving.app, name="import")
 audits.register(app)
 app.add_typer(recoveries.app, name="recovery")
 forecasts.register(app)
