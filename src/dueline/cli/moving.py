@@ -35,6 +35,7 @@ Url = Annotated[
     str | None,
     typer.Option("--url", help="Make HTTP calls, not tasks: a URL with places for {name} and {task}."),
 ]
+Task = Annotated[str | None, typer.Option("--task", help="One task for all jobs, in place of one for each.")]
 Timezone = Annotated[str | None, typer.Option("--timezone", help="The zone of what names none. Default: UTC.")]
 IncludeDisabled = Annotated[bool, typer.Option("--include-disabled", help="Write what is switched off, too.")]
 Verify = Annotated[bool, typer.Option("--verify", help="Compare a year of fires with the rules of the source.")]
@@ -54,6 +55,7 @@ def crontab(
     ] = False,
     timezone: Timezone = None,
     url: Url = None,
+    task: Task = None,
     include_disabled: IncludeDisabled = False,
     verify: Verify = False,
     from_: From = None,
@@ -68,7 +70,7 @@ def crontab(
       dueline import crontab /etc/cron.d/backup --system --timezone Europe/Berlin --verify
       dueline import crontab my.cron --url 'https://example.com/jobs/{name}' --output json
     """
-    _run("crontab", file, verify, output, write, system=system, **_said(timezone, url, include_disabled, from_))
+    _run("crontab", file, verify, output, write, system=system, **_said(timezone, url, task, include_disabled, from_))
 
 
 @app.command("celery-beat")
@@ -76,6 +78,7 @@ def celery_beat(
     file: File,
     timezone: Timezone = None,
     url: Url = None,
+    task: Task = None,
     include_disabled: IncludeDisabled = False,
     verify: Verify = False,
     from_: From = None,
@@ -89,7 +92,7 @@ def celery_beat(
       dueline import celery-beat proj/celery.py --verify
       python manage.py dumpdata django_celery_beat | dueline import celery-beat - --write jobs.yaml
     """
-    _run("celery-beat", file, verify, output, write, **_said(timezone, url, include_disabled, from_))
+    _run("celery-beat", file, verify, output, write, **_said(timezone, url, task, include_disabled, from_))
 
 
 @app.command()
@@ -97,6 +100,7 @@ def apscheduler(
     file: File,
     timezone: Timezone = None,
     url: Url = None,
+    task: Task = None,
     include_disabled: IncludeDisabled = False,
     verify: Verify = False,
     from_: From = None,
@@ -110,7 +114,7 @@ def apscheduler(
       dueline import apscheduler app/jobs.py --timezone Europe/Berlin --verify
       curl -s localhost:5000/scheduler/jobs | dueline import apscheduler - --write jobs.yaml
     """
-    _run("apscheduler", file, verify, output, write, **_said(timezone, url, include_disabled, from_))
+    _run("apscheduler", file, verify, output, write, **_said(timezone, url, task, include_disabled, from_))
 
 
 @app.command("kubernetes-cronjob")
@@ -118,6 +122,7 @@ def kubernetes_cronjob(
     file: File,
     timezone: Timezone = None,
     url: Url = None,
+    task: Task = None,
     include_disabled: IncludeDisabled = False,
     verify: Verify = False,
     from_: From = None,
@@ -131,7 +136,7 @@ def kubernetes_cronjob(
       kubectl get cronjobs -A -o yaml | dueline import kubernetes-cronjob - --write jobs.yaml
       dueline import kubernetes-cronjob cronjobs.yaml --verify
     """
-    _run("kubernetes-cronjob", file, verify, output, write, **_said(timezone, url, include_disabled, from_))
+    _run("kubernetes-cronjob", file, verify, output, write, **_said(timezone, url, task, include_disabled, from_))
 
 
 @app.command()
@@ -139,6 +144,7 @@ def eventbridge(
     file: File,
     timezone: Timezone = None,
     url: Url = None,
+    task: Task = None,
     include_disabled: IncludeDisabled = False,
     verify: Verify = False,
     from_: From = None,
@@ -152,12 +158,16 @@ def eventbridge(
       aws scheduler get-schedule --name nightly | dueline import eventbridge - --verify
       terraform show -json | dueline import eventbridge - --write jobs.yaml
     """
-    _run("eventbridge", file, verify, output, write, **_said(timezone, url, include_disabled, from_))
+    _run("eventbridge", file, verify, output, write, **_said(timezone, url, task, include_disabled, from_))
 
 
-def _said(timezone: str | None, url: str | None, include_disabled: bool, from_: str | None) -> dict[str, Any]:
+def _said(
+    timezone: str | None, url: str | None, task: str | None, include_disabled: bool, from_: str | None
+) -> dict[str, Any]:
+    if url is not None and task is not None:
+        raise typer.BadParameter("give --url or --task, not both", param_hint="--task")
     now_ms = SystemClock().wall_ms() if from_ is None else parse_instant(from_, field="--from")
-    return {"timezone": timezone, "url": url, "include_disabled": include_disabled, "now_ms": now_ms}
+    return {"timezone": timezone, "url": url, "task": task, "include_disabled": include_disabled, "now_ms": now_ms}
 
 
 def _run(source: str, file: Path, verify: bool, output: Format, write: Path | None, **said: Any) -> None:
@@ -206,11 +216,15 @@ def _tell(entries: list[Entry]) -> None:
     """What people should know of each entry, and what is to be done for all of them."""
     from dueline.moving.entries import Outcome
 
+    told: dict[str, list[str]] = {}
     for entry in entries:
-        label = entry.place if entry.job is None else f"{entry.place}, {entry.job['name']}"
+        name = "" if entry.job is None else entry.job["name"]
+        label = entry.place if name in entry.place else f"{entry.place} ({name})"
         refused = "cannot be converted: " if entry.outcome is Outcome.REFUSED else ""
         for note in entry.notes:
-            _say(f"{label}: {refused}{note}")
+            told.setdefault(refused + note, []).append(label)
+    for note, labels in told.items():
+        _say(f"{', '.join(labels)}: {note}")
     counts = {outcome: sum(entry.outcome is outcome for entry in entries) for outcome in Outcome}
     tasks = sorted({entry.task for entry in entries if entry.task is not None})
     if tasks:

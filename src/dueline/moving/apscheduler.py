@@ -72,7 +72,7 @@ def _of_json(job: Any, defaults: Defaults) -> Found:
 def _defaults(module: Module, options: Options) -> Defaults:
     """The zone and the job defaults of the scheduler that the file makes."""
     found = Defaults(options)
-    for node in ast.walk(module.tree):
+    for node in module.nodes():
         if not isinstance(node, ast.Call):
             continue
         name = dotted(node.func).rpartition(".")[2]
@@ -90,7 +90,7 @@ def _defaults(module: Module, options: Options) -> Defaults:
 
 
 def _calls(module: Module, defaults: Defaults) -> Iterator[Pending]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes():
         if isinstance(node, ast.Call) and dotted(node.func).endswith("add_job"):
             yield f"line {node.lineno}", _reader(module, node, None, defaults)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

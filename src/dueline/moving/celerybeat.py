@@ -68,7 +68,7 @@ class _Settings:
     def __init__(self, module: Module, options: Options) -> None:
         self.options = options
         self._said: dict[str, ast.expr] = {}
-        for node in ast.walk(module.tree):
+        for node in module.nodes():
             for name, value in _assigned(node):
                 for kind in (_ZONE_NAMES, _UTC_NAMES, _DEADLINE_NAMES):
                     if name in kind:
@@ -100,7 +100,7 @@ class _Settings:
 
 
 def _entries(module: Module, settings: _Settings) -> Iterator[Pending]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes():
         for name, value in _assigned(node):
             if name not in SCHEDULE_NAMES:
                 continue
@@ -108,15 +108,13 @@ def _entries(module: Module, settings: _Settings) -> Iterator[Pending]:
                 yield f"line {value.lineno}", lambda line=value.lineno: _unknown(line)
                 continue
             for key, part in zip(value.keys, value.values, strict=True):
-                label = (
-                    key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else f"line {part.lineno}"
-                )
-                yield f"line {part.lineno}", _Entry(module, settings, label, part).read
+                label = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else "entry"
+                yield f"line {part.lineno}, {label}", _Entry(module, settings, label, part).read
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Subscript) and dotted(target.value).rpartition(".")[2] in SCHEDULE_NAMES:
-                    label = target.slice.value if isinstance(target.slice, ast.Constant) else f"line {node.lineno}"
-                    yield f"line {node.lineno}", _Entry(module, settings, str(label), node.value).read
+                    label = target.slice.value if isinstance(target.slice, ast.Constant) else "entry"
+                    yield f"line {node.lineno}, {label}", _Entry(module, settings, str(label), node.value).read
         if isinstance(node, ast.Call) and dotted(node.func).endswith("add_periodic_task"):
             yield f"line {node.lineno}", _Added(module, settings, node).read
 
@@ -153,12 +151,12 @@ class _Entry:
     def read(self) -> Found:
         entry = self._module.value(self._node)
         if not isinstance(entry, dict) or "task" not in entry or "schedule" not in entry:
-            raise Unconvertible(f"{self._label}: needs a dict with task and schedule")
+            raise Unconvertible("needs a dict with task and schedule")
         task = entry["task"].name if isinstance(entry["task"], Reference) else entry["task"]
         if not isinstance(task, str):
-            raise Unconvertible(f"{self._label}: the name of the task cannot be known without running the file")
+            raise Unconvertible("the name of the task cannot be known without running the file")
         if task == HOUSEKEEPING:
-            raise LeftOut(f"{self._label}: is Celery's own housekeeping")
+            raise LeftOut("is Celery's own housekeeping")
         notes: list[str] = []
         if entry.get("relative"):
             notes.append("relative rounds its times to the unit of the interval: give the schedule a start_at")

@@ -12,6 +12,7 @@ _PREPARING = frozenset({"cd", "test", "[", "sleep", ".", "source", "export", "um
 _WRAPPERS = frozenset(
     {"sudo", "nice", "ionice", "env", "timeout", "time", "nohup", "exec", "command", "flock", "chronic", "setsid", "su"}
 )
+_NAMING_SOMEBODY = frozenset({"-u", "-g", "--user", "--group"})
 _INTERPRETERS = frozenset({"sh", "bash", "dash", "zsh", "python", "php", "perl", "ruby", "node", "java"})
 _ENDINGS = (".sh", ".py", ".pl", ".rb", ".php", ".js", ".jar", ".bash")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -40,6 +41,8 @@ def _program(words: list[str]) -> str:
         if interpreted and word == "-m" and index + 1 < len(words):
             return _tidy(words[index + 1])
         if _ASSIGNMENT.match(word) or word.startswith("-") or (wrapped and _NUMBER.fullmatch(word)):
+            continue
+        if wrapped and words[index - 1] in _NAMING_SOMEBODY:
             continue
         if base in _PREPARING and not wrapped:
             return ""

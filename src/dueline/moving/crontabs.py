@@ -99,6 +99,8 @@ class _Line:
 
     def _notes(self) -> list[str]:
         notes = []
+        if self._options.timezone is None and not self._settings.get("CRON_TZ"):
+            notes.append("names no zone: taken as UTC; cron takes the machine's, so say --timezone")
         if self._settings.get("MAILTO"):
             notes.append("its output went to MAILTO: Dueline keeps results with the run and sends no mail")
         if "TZ" in self._settings:

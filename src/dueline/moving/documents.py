@@ -12,6 +12,13 @@ from dueline.domain.errors import Invalid
 _WIDTH = 120
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes what is the same in several places out in each of them, so that people can change it in one."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
 def read_json(text: str) -> list[Any]:
     """The JSON documents of a file, one behind the other: what a loop of commands writes is read as it is."""
     decoder = json.JSONDecoder()
@@ -46,7 +53,7 @@ def read_yaml(text: str) -> list[Any]:
 
 def write_yaml(value: Any) -> str:
     """YAML in the order of the value, with text as it is."""
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    return yaml.dump(value, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 
 def write_json(value: Any) -> str:

@@ -51,6 +51,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The zone of what names none; None: nobody said, so it is UTC."""
     url: str | None = None
     """A URL with places for `{name}` and `{task}`: jobs call it, in place of carrying out tasks."""
+    task: str | None = None
+    """One task for all jobs, in place of one for each."""
     system: bool = False
     """Whether a crontab has a column for the user."""
     include_disabled: bool = False
@@ -158,7 +160,7 @@ def _converted(place: str, read: Callable[[], Found], options: Options, taken: s
 
 def _job(found: Found, options: Options, taken: set[str]) -> dict[str, Any]:
     name = _free(named(found.name, otherwise="job"), taken)
-    task = named(found.task, otherwise="task")
+    task = options.task or named(found.task, otherwise="task")
     target: dict[str, Any]
     if options.url is None:
         target = {"type": "task", "task": task, "args": found.args}

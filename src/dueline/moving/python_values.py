@@ -56,6 +56,11 @@ class Module:
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
                 self._constants[node.target.id] = node.value
 
+    def nodes(self) -> list[ast.stmt | ast.expr]:
+        """Every statement and expression, in the order of the file."""
+        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt | ast.expr)]
+        return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
     def value(self, node: ast.expr, depth: int = 0) -> Any:
         """What an expression stands for, or Unconvertible with its line."""
         if depth > _DEPTH_MAX:
