@@ -41,9 +41,10 @@ def test_jobs_are_taken_by_the_server_as_they_are(cli: Command, api: ServedApi) 
         ("kubernetes-cronjob", "cronjobs.yaml"),
         ("eventbridge", "schedules.json"),
     ):
-        document = cli("import", source, str(FILES / name), "--output", "json").json
-        status, answer = api.call("POST", "/v1/jobs/bulk", {"jobs": document["jobs"]})
-        assert (status, answer["failed"]) == (200, 0), answer
+        found = cli("import", source, str(FILES / name), "--output", "json").json["jobs"]
+        jobs = [{**job, "name": f"{name}: {job['name']}"} for job in found]
+        reply = api.call("POST", "/v1/jobs/bulk", {"jobs": jobs})
+        assert (reply.status, reply.json["failed"], reply.json["created"]) == (200, 0, len(jobs)), reply.body
 
 
 def test_what_is_lost_is_told_by_its_line(dueline: Command, tmp_path: Path) -> None:

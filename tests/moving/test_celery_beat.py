@@ -134,6 +134,15 @@ def test_a_file_that_cannot_be_read(text: str, told: str) -> None:
 
 def test_a_schedule_that_is_put_together_is_refused() -> None:
     assert "put together" in reason(only("celery-beat", "beat_schedule = make()"))
+    assert "without running it" in reason(only("celery-beat", "beat_schedule = {k: v for k, v in x}"))
+
+
+def test_dicts_of_the_file_are_looked_into() -> None:
+    text = (
+        "COMMON = {'a': {'task': 't', 'schedule': 60}}\nALL = {**COMMON, 'b': {'task': 't', 'schedule': 90}}\n"
+        "app.conf.beat_schedule = ALL"
+    )
+    assert [job(entry)["name"] for entry in converted("celery-beat", text)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["nightly-report", "first-monday", "evenings", "both-days"])

@@ -9,7 +9,7 @@ from dueline.domain import limits
 from dueline.domain.durations import format_duration
 from dueline.domain.instants import format_instant, from_datetime
 from dueline.moving.apscheduler_cron import FIELDS, cron_schedule
-from dueline.moving.celerybeat import arguments
+from dueline.moving.arguments import arguments
 from dueline.moving.entries import (
     HOWEVER_LATE,
     LONGEST_TIMEOUT,

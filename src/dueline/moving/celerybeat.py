@@ -9,9 +9,9 @@ from typing import Any
 
 from dueline.domain.durations import format_duration
 from dueline.domain.errors import Invalid
+from dueline.moving.arguments import arguments
+from dueline.moving.celery_schedules import FIELDS, HOUSEKEEPING, crontab, every, policies_of
 from dueline.moving.entries import (
-    HOWEVER_LATE,
-    LONGEST_TIMEOUT,
     Found,
     LeftOut,
     Options,
@@ -19,32 +19,14 @@ from dueline.moving.entries import (
     Unconvertible,
     checked_zone,
 )
-from dueline.moving.oracles.celery import CeleryOracle
-from dueline.moving.oracles.plain import RateOracle
 from dueline.moving.oracles.walls import Oracle
 from dueline.moving.python_values import Call, Module, Reference, Zone, dotted
-from dueline.moving.spelling import WEEKDAYS, Times, schedule_of
 
 SCHEDULE_NAMES = frozenset({"beat_schedule", "CELERY_BEAT_SCHEDULE", "CELERYBEAT_SCHEDULE"})
 _ZONE_NAMES = frozenset({"timezone", "CELERY_TIMEZONE"})
 _UTC_NAMES = frozenset({"enable_utc", "CELERY_ENABLE_UTC"})
 _DEADLINE_NAMES = frozenset({"beat_cron_starting_deadline", "CELERY_BEAT_CRON_STARTING_DEADLINE"})
-_FIELDS = ("minute", "hour", "day_of_week", "day_of_month", "month_of_year")
-_BOUNDS = {"minute": (0, 59), "hour": (0, 23), "day_of_week": (0, 6), "day_of_month": (1, 31), "month_of_year": (1, 12)}
 _LOST_OPTIONS = frozenset({"exchange", "routing_key", "priority", "countdown", "eta", "headers", "serializer", "link"})
-HOUSEKEEPING = "celery.backend_cleanup"
-
-
-def policies_of(deadline_s: float | None = None) -> dict[str, Any]:
-    """Beat sends a task beside the last one, and after a pause once for all that it missed. Retrying is the task's own affair."""
-    window = HOWEVER_LATE if deadline_s is None else format_duration(int(deadline_s * 1000))
-    return {
-        "timeout": LONGEST_TIMEOUT,
-        "retry": {"max_attempts": 1},
-        "overlap": "allow",
-        "misfire": {"policy": "fire_once", "window": window},
-        "delivery": "at_most_once",
-    }
 
 
 def read_beat(text: str, options: Options) -> Iterator[Pending]:
@@ -104,11 +86,7 @@ def _entries(module: Module, settings: _Settings) -> Iterator[Pending]:
         for name, value in _assigned(node):
             if name not in SCHEDULE_NAMES:
                 continue
-            if not isinstance(value, ast.Dict):
-                yield f"line {value.lineno}", lambda line=value.lineno: _unknown(line)
-                continue
-            for key, part in zip(value.keys, value.values, strict=True):
-                label = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else "entry"
+            for label, part in _items(module, value):
                 yield f"line {part.lineno}, {label}", _Entry(module, settings, label, part).read
         if isinstance(node, ast.Assign):
             for target in node.targets:
@@ -119,8 +97,17 @@ def _entries(module: Module, settings: _Settings) -> Iterator[Pending]:
             yield f"line {node.lineno}", _Added(module, settings, node).read
 
 
-def _unknown(line: int) -> Found:
-    raise Unconvertible(f"line {line}: the schedule is put together when the file runs: write it as one dict")
+def _items(module: Module, node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The entries of a dict in the file, and of those that are merged into it; what is no dict is one entry, and refused as such."""
+    held = module.meant(node)
+    if not isinstance(held, ast.Dict):
+        yield "beat_schedule", node
+        return
+    for key, part in zip(held.keys, held.values, strict=True):
+        if key is None:
+            yield from _items(module, part)
+        else:
+            yield (key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else "entry"), part
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -151,7 +138,9 @@ class _Entry:
     def read(self) -> Found:
         entry = self._module.value(self._node)
         if not isinstance(entry, dict) or "task" not in entry or "schedule" not in entry:
-            raise Unconvertible("needs a dict with task and schedule")
+            raise Unconvertible(
+                "is no dict with task and schedule in the file: what a run puts together cannot be read"
+            )
         task = entry["task"].name if isinstance(entry["task"], Reference) else entry["task"]
         if not isinstance(task, str):
             raise Unconvertible("the name of the task cannot be known without running the file")
@@ -231,25 +220,6 @@ def found_of(
     return Found(name=name, task=task, args=args, schedule=schedule, policies=policies, notes=notes, oracle=oracle)
 
 
-def arguments(positional: list[Any], keywords: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    """Arguments by name, as Dueline has them. Those without one go into a list."""
-    values = dict(keywords)
-    if positional:
-        values["args"] = list(positional)
-        notes.append("arguments without a name are in args: Dueline's tasks take theirs by name")
-    if not _is_json(values):
-        raise Unconvertible("an argument is no literal that JSON has: pass it by its name or by reference")
-    return values
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_json(inner) for key, inner in value.items())
-    if isinstance(value, list):
-        return all(_is_json(inner) for inner in value)
-    return value is None or isinstance(value, str | int | float)
-
-
 def _when(when: Any, zone: str) -> tuple[dict[str, Any], Oracle]:
     if isinstance(when, Call) and when.last == "schedule":
         when = when.args[0] if when.args else when.keywords.get("run_every")
@@ -258,77 +228,11 @@ def _when(when: Any, zone: str) -> tuple[dict[str, Any], Oracle]:
     if isinstance(when, int | float) and not isinstance(when, bool):
         return every(float(when))
     if isinstance(when, Call) and when.last == "crontab":
-        fields = {**dict(zip(_FIELDS, when.args, strict=False)), **when.keywords}
-        unknown = sorted(set(fields) - {*_FIELDS, "nowfun", "app"})
+        fields = {**dict(zip(FIELDS, when.args, strict=False)), **when.keywords}
+        unknown = sorted(set(fields) - {*FIELDS, "nowfun", "app"})
         if unknown:
             raise Unconvertible(f"crontab has no field {unknown[0]!r}")
-        return crontab({name: fields.get(name, "*") for name in _FIELDS}, zone)
+        return crontab({name: fields.get(name, "*") for name in FIELDS}, zone)
     if isinstance(when, Call) and when.last == "solar":
         raise Unconvertible("follows the sun, and Dueline the clock: choose a time of day")
     raise Unconvertible("its schedule is no crontab(…), timedelta(…), schedule(…) or number of seconds")
-
-
-def every(seconds: float) -> tuple[dict[str, Any], Oracle]:
-    """A fixed rate, from when the job is created."""
-    if seconds < 1:
-        raise Unconvertible(f"runs every {seconds:g} s: a second is the shortest that a schedule can say")
-    return {"every": format_duration(round(seconds * 1000))}, RateOracle(seconds)
-
-
-def crontab(fields: dict[str, Any], zone: str) -> tuple[dict[str, Any], Oracle]:
-    """Celery's five fields, all of which must fit."""
-    texts = {name: _text(name, fields[name]) for name in _FIELDS}
-    numbers = {name: _numbers(name, text) for name, text in texts.items()}
-    times = Times(
-        minutes=numbers["minute"],
-        hours=numbers["hour"],
-        dates=_restricted(numbers["day_of_month"], 31),
-        months=_restricted(numbers["month_of_year"], 12),
-        weekdays=_restricted(numbers["day_of_week"], 7),
-        hours_count_on=texts["hour"].startswith("*"),
-    )
-    return schedule_of(times, zone), CeleryOracle(*(texts[name] for name in _FIELDS), timezone=zone)
-
-
-def _restricted(numbers: frozenset[int], everything: int) -> frozenset[int] | None:
-    return None if len(numbers) == everything else numbers
-
-
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, list | set) and all(isinstance(one, int) for one in value):
-        return ",".join(str(one) for one in sorted(value))
-    if value is None:
-        return "*"
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise Unconvertible(f"{name} is no number, no text and no list of numbers")
-    return str(value).strip()
-
-
-def _numbers(name: str, text: str) -> frozenset[int]:
-    """The numbers of a field. A range may run over the end of the field."""
-    low, high = _BOUNDS[name]
-    found: set[int] = set()
-    for term in text.split(","):
-        span, slash, step_text = term.strip().partition("/")
-        if slash and not (step_text.isdigit() and int(step_text)):
-            raise Unconvertible(f"{name}: {term!r} needs a step of 1 or more behind its slash")
-        if span == "*":
-            numbers = list(range(low, high + 1))
-        else:
-            first, dash, last = span.partition("-")
-            begin = _number(name, first)
-            end = _number(name, last) if dash else begin
-            if slash and not dash:
-                raise Unconvertible(f"{name}: {term!r} has a step without a range, which Celery does not read")
-            numbers = [*range(begin, end + 1)] if begin <= end else [*range(begin, high + 1), *range(low, end + 1)]
-        found.update(numbers[:: int(step_text) if slash else 1])
-    return frozenset(found)
-
-
-def _number(name: str, text: str) -> int:
-    low, high = _BOUNDS[name]
-    if name == "day_of_week" and text[:3].upper() in WEEKDAYS:
-        return WEEKDAYS.index(text[:3].upper())
-    if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
-        raise Unconvertible(f"{name}: {text!r} is not between {low} and {high}")
-    return int(text)

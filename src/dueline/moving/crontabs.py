@@ -66,8 +66,7 @@ class _Line:
             _check(expression)
         user = ""
         if self._options.system:
-            user, _, rest = rest.partition(" ")
-            rest = rest.strip()
+            user, rest = [*rest.split(None, 1), "", ""][:2]
         if not rest:
             raise Unconvertible("has no command" + (" behind the user" if self._options.system else ""))
         command, stdin = _command(rest)

@@ -10,7 +10,8 @@ from typing import Any
 from dueline.domain.durations import format_duration
 from dueline.domain.errors import Invalid
 from dueline.domain.instants import format_instant, from_datetime
-from dueline.moving.celerybeat import HOUSEKEEPING, arguments, crontab, every, policies_of
+from dueline.moving.arguments import arguments
+from dueline.moving.celery_schedules import FIELDS, HOUSEKEEPING, crontab, every, policies_of
 from dueline.moving.documents import read_json
 from dueline.moving.entries import Found, LeftOut, Options, Pending, Unconvertible, checked_zone
 from dueline.moving.oracles.plain import FirstOracle, OnceOracle, RateOracle
@@ -18,7 +19,6 @@ from dueline.moving.oracles.walls import Oracle
 
 _APP = "django_celery_beat."
 _PERIODS_S = {"days": 86_400.0, "hours": 3_600.0, "minutes": 60.0, "seconds": 1.0, "microseconds": 0.000001}
-_CRONTAB_FIELDS = ("minute", "hour", "day_of_week", "day_of_month", "month_of_year")
 _LOST = ("exchange", "routing_key", "priority")
 
 
@@ -83,7 +83,7 @@ def _when(
             raise Unconvertible(f"names the {kind} {fields[kind]!r}, which is not in the dump: dump the whole app")
         if kind == "crontab":
             zone = checked_zone(str(row.get("timezone") or options.zone))
-            return crontab({name: str(row.get(name, "*")).replace(" ", "") for name in _CRONTAB_FIELDS}, zone)
+            return crontab({name: str(row.get(name, "*")).replace(" ", "") for name in FIELDS}, zone)
         if kind == "interval":
             return every(_PERIODS_S.get(str(row.get("period")), 0.0) * int(row.get("every") or 0))
         if kind == "clocked":

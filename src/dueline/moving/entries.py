@@ -98,8 +98,8 @@ Pending = tuple[str, Callable[[], Found]]
 def convert(pending: Iterable[Pending], options: Options) -> list[Entry]:
     """The entries as jobs with names of their own, each as the server would take it, or with the reason why not."""
     check_url(options.url)
-    if options.timezone is not None:
-        check_zone(options.timezone)
+    if options.timezone is not None and (reason := zone_problem(options.timezone)):
+        raise Invalid(("--timezone", reason))
     taken: set[str] = set()
     return [_converted(place, read, options, taken) for place, read in pending]
 

@@ -61,6 +61,14 @@ class Module:
         found = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt | ast.expr)]
         return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
+    def meant(self, node: ast.expr) -> ast.expr:
+        """What a constant of the file was given, and anything else itself."""
+        for _ in range(_DEPTH_MAX):
+            if not isinstance(node, ast.Name) or node.id not in self._constants:
+                break
+            node = self._constants[node.id]
+        return node
+
     def value(self, node: ast.expr, depth: int = 0) -> Any:
         """What an expression stands for, or Unconvertible with its line."""
         if depth > _DEPTH_MAX:
