@@ -133,6 +133,27 @@ def test_jobs_fire_as_apscheduler_says_also_when_the_clocks_change(name: str) ->
     assert differ(entry, "2026-10-01T00:00:00Z", 60) == []
 
 
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("f, 'cron', hour=settings.HOUR", "hour cannot be known"),
+        ("f, 'interval', hours=settings.HOURS", "hours is no number"),
+        ("f, 'interval', hours=1, jitter=settings.JITTER", "jitter is no number"),
+        ("f, 'interval', hours=1, max_instances=settings.MANY", "max_instances cannot be known"),
+        ("f, 'interval', hours=1, args=settings.ARGS", "no list and no dict"),
+        ("f, 'interval', hours=1, args=[Thing()]", "no literal that JSON has"),
+        ("f, 'cron', hour=1, timezone=settings.ZONE", "timezone cannot be known"),
+        ("f, 'cron', hour=1, timezone='Mars/Base'", "unknown time zone"),
+        ("f, 'date', run_date=compute()", "no time with its value"),
+        ("f, 'date', run_date='soon'", "no time such as"),
+        ("f, 'calendarinterval', days=1", "none of cron, interval and date"),
+        ("lambda: 1, 'interval', hours=1", "without running it"),
+    ],
+)
+def test_what_only_a_run_could_tell_is_refused(call: str, told: str) -> None:
+    assert told in reason(only("apscheduler", f"s.add_job({call})"))
+
+
 def test_paused_jobs_are_written_where_asked_for() -> None:
     entry = entries(include_disabled=True)["paused"]
     assert entry.outcome is Outcome.CONVERTED

@@ -60,7 +60,7 @@ def test_days_that_must_fit_twice_become_a_rule() -> None:
 
 def test_periodic_tasks_that_are_added() -> None:
     found = file("celery-beat", "celery_app.txt")
-    mondays, hello = found["line 39"], found["line 40"]
+    mondays, hello = found["line 37"], found["line 38"]
     assert job(mondays)["target"] == {"type": "task", "task": "greet", "args": {"args": ["Happy Mondays!"]}}
     assert job(mondays)["schedule"]["cron"] == "30 7 * * MON"
     assert job(hello)["target"]["args"] == {"word": "hello"}

@@ -157,6 +157,11 @@ def test_a_time_that_the_clocks_jump_over_is_refused() -> None:
     assert "jump over" in reason(only("eventbridge", text))
 
 
+def test_a_zone_that_is_put_together_is_refused() -> None:
+    text = schedule("rate(5 minutes)", ScheduleExpressionTimezone={"Ref": "Zone"})
+    assert "put together elsewhere" in reason(only("eventbridge", text))
+
+
 @pytest.mark.parametrize("text", ["{}", '{"Resources": {}}', "[]", "nothing", ""])
 def test_a_file_without_schedules(text: str) -> None:
     with pytest.raises(Invalid):

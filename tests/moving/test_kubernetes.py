@@ -132,6 +132,11 @@ def test_bounds_of_dueline_are_told() -> None:
     assert any("at most 100" in note for note in entry.notes)
 
 
+def test_dates_stay_text() -> None:
+    text = manifest("0 0 * * *").replace("image: b", "image: b, args: [2026-01-01]")
+    assert job(only("kubernetes-cronjob", text))["target"]["args"]["args"] == ["2026-01-01"]
+
+
 def test_a_zone_in_the_schedule() -> None:
     entry = only("kubernetes-cronjob", manifest("CRON_TZ=Asia/Tokyo 0 9 * * *"))
     assert job(entry)["schedule"]["timezone"] == "Asia/Tokyo"

@@ -83,7 +83,7 @@ def _defaults(module: Module, options: Options) -> Defaults:
                 if word.arg == "timezone":
                     found.zone = module.value(word.value)
                 elif word.arg == "job_defaults":
-                    found.job = module.value(word.value)
+                    found.take(module.value(word.value))
             except Unconvertible:
                 found.unknown.append(f"{word.arg} of the scheduler cannot be known without running the file")
     return found

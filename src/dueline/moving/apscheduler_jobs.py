@@ -49,11 +49,20 @@ class Defaults:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.zone: Any = None
-        self.job: Any = None
         self.unknown: list[str] = []
+        self._job: dict[str, Any] = {}
 
-    def of_job(self, name: str, otherwise: Any) -> Any:
-        return self.job.get(name, otherwise) if isinstance(self.job, dict) else otherwise
+    def take(self, job_defaults: Any) -> None:
+        if not isinstance(job_defaults, dict):
+            raise Unconvertible("is no dict")
+        self._job = job_defaults
+
+    def of_job(self, said: dict[str, Any], name: str, otherwise: float) -> float | None:
+        """What a job says, or else the scheduler, or else APScheduler."""
+        value = said.get(name, self._job.get(name, otherwise))
+        if value is not None and not isinstance(value, int | float):
+            raise Unconvertible(f"{name} cannot be known without running the file")
+        return value
 
 
 def found_of(function: str, trigger: Any, said: tuple[dict[str, Any], dict[str, Any]], defaults: Defaults) -> Found:
@@ -69,13 +78,10 @@ def found_of(function: str, trigger: Any, said: tuple[dict[str, Any], dict[str, 
         if of_job.get(name) not in (None, "default"):
             notes.append(f"{name} is not carried over")
     label = of_job.get("id") or of_job.get("name")
-    positional, keywords = of_job.get("args") or [], of_job.get("kwargs") or {}
-    if not isinstance(positional, list) or not isinstance(keywords, dict):
-        raise Unconvertible("args and kwargs are no list and no dict with values in the file")
     return Found(
         name=label if isinstance(label, str) else function.rpartition(":")[2].rpartition(".")[2],
         task=function.replace(":", "."),
-        args=arguments(positional, keywords, notes),
+        args=arguments(of_job.get("args") or [], of_job.get("kwargs") or {}, notes),
         schedule=schedule,
         policies=_policies(of_job, defaults, notes),
         notes=notes,
@@ -121,7 +127,7 @@ def _schedule(kind: str, fields: dict[str, Any], defaults: Defaults, notes: list
     if end_ms is not None:
         shape["end_at"] = format_instant(end_ms)
     if fields.get("jitter"):
-        shape["jitter"] = format_duration(int(float(fields["jitter"]) * 1000))
+        shape["jitter"] = format_duration(int(_quantity(fields, "jitter") * 1000))
         notes.append("jitter moves a start to both sides there, and only to later here")
     bounds = (None if start_ms is None else start_ms // 1000, None if end_ms is None else end_ms // 1000)
     if kind == "interval":
@@ -129,7 +135,7 @@ def _schedule(kind: str, fields: dict[str, Any], defaults: Defaults, notes: list
         if seconds < 1:
             raise Unconvertible(f"runs every {seconds:g} s: a second is the shortest that a schedule can say")
         return {"every": format_duration(round(seconds * 1000)), **shape}, RateOracle(seconds, *bounds)
-    texts = {name: str(fields[name]).strip() for name in FIELDS if name in fields}
+    texts = {name: _text(fields, name) for name in FIELDS if name in fields}
     if not texts:
         raise Unconvertible("the cron trigger has no field")
     schedule = cron_schedule(texts, zone) | on_clock_changes(zone, gap="skip", overlap="both")
@@ -171,6 +177,13 @@ def _instant(value: Any, zone: str, name: str) -> int | None:
     return from_datetime(moment if moment.tzinfo is not None else moment.replace(tzinfo=zone_named(zone)))
 
 
+def _text(fields: dict[str, Any], name: str) -> str:
+    value = fields[name]
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise Unconvertible(f"{name} cannot be known without running the file")
+    return str(value).strip()
+
+
 def _quantity(fields: dict[str, Any], unit: str) -> float:
     value = fields.get(unit, 0)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -180,9 +193,9 @@ def _quantity(fields: dict[str, Any], unit: str) -> float:
 
 def _policies(of_job: dict[str, Any], defaults: Defaults, notes: list[str]) -> dict[str, Any]:
     """One run at a time, and no second one for what came late, unless somebody said otherwise."""
-    instances = of_job.get("max_instances") or defaults.of_job("max_instances", 1)
-    grace_s = of_job.get("misfire_grace_time", defaults.of_job("misfire_grace_time", 1))
-    coalesce = of_job.get("coalesce", defaults.of_job("coalesce", True))
+    instances = int(defaults.of_job(of_job, "max_instances", 1) or 1)
+    grace_s = defaults.of_job(of_job, "misfire_grace_time", 1)
+    coalesce = defaults.of_job(of_job, "coalesce", True)
     policies: dict[str, Any] = {
         "timeout": LONGEST_TIMEOUT,
         "retry": {"max_attempts": 1},
@@ -190,13 +203,13 @@ def _policies(of_job: dict[str, Any], defaults: Defaults, notes: list[str]) -> d
         "misfire": {"policy": "fire_once" if coalesce else "fire_all"},
         "delivery": "at_most_once",
     }
-    if isinstance(instances, int) and instances > 1:
+    if instances > 1:
         policies["overlap"] = "allow"
         policies["concurrency"] = instances
         notes.append(f"what comes while {instances} runs are under way is skipped there, and waits here")
     if grace_s is None:
         policies["misfire"]["window"] = HOWEVER_LATE
-    elif isinstance(grace_s, int | float) and grace_s * 1000 > limits.MISFIRE_GRACE_MS:
+    elif grace_s * 1000 > limits.MISFIRE_GRACE_MS:
         policies["misfire"]["window"] = format_duration(int(grace_s * 1000))
     else:
         policies["misfire"] = {"policy": "skip"}

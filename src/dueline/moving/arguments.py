@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from dueline.moving.entries import Unconvertible
 
 
-def arguments(positional: list[Any], keywords: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def arguments(positional: Any, keywords: Any, notes: list[str]) -> dict[str, Any]:
     """Arguments by name, as Dueline has them. Those without one go into a list."""
+    if not isinstance(positional, list) or not isinstance(keywords, dict):
+        raise Unconvertible("its arguments are no list and no dict with values in the file")
     values = dict(keywords)
     if positional:
         values["args"] = list(positional)
@@ -23,4 +26,6 @@ def _is_json(value: Any) -> bool:
         return all(isinstance(key, str) and _is_json(inner) for key, inner in value.items())
     if isinstance(value, list):
         return all(_is_json(inner) for inner in value)
-    return value is None or isinstance(value, str | int | float)
+    if isinstance(value, float):
+        return isfinite(value)
+    return value is None or isinstance(value, str | int)

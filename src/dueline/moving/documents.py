@@ -19,6 +19,16 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
+class _Reader(yaml.SafeLoader):
+    """Reads dates as the text that they are, as JSON would have them."""
+
+
+_Reader.yaml_implicit_resolvers = {
+    letter: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
 def read_json(text: str) -> list[Any]:
     """The JSON documents of a file, one behind the other: what a loop of commands writes is read as it is."""
     decoder = json.JSONDecoder()
@@ -44,7 +54,7 @@ def read_json(text: str) -> list[Any]:
 def read_yaml(text: str) -> list[Any]:
     """The YAML documents of a file; those that say nothing are left out."""
     try:
-        return [document for document in yaml.safe_load_all(text) if document is not None]
+        return [document for document in yaml.load_all(text, Loader=_Reader) if document is not None]
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark is not None else ""

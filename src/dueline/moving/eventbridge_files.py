@@ -122,17 +122,17 @@ def _schedule(label: str, values: dict[str, Any]) -> Described:
     name = _text(values, "Name", "name") or label
     group = _text(values, "GroupName", "group_name")
     window = _block(values, "FlexibleTimeWindow", "flexible_time_window")
-    minutes = _either(window, "MaximumWindowInMinutes", "maximum_window_in_minutes")
-    flexible = _either(window, "Mode", "mode") == "FLEXIBLE" and isinstance(minutes, int | float)
+    minutes = _whole(window, "MaximumWindowInMinutes", "maximum_window_in_minutes") or 0
+    zone = _either(values, "ScheduleExpressionTimezone", "schedule_expression_timezone")
     return _with_target(
         _block(values, "Target", "target"),
         place=f"schedule {name}",
         name=f"{group}/{name}" if group and group != "default" else name,
         values=values,
-        timezone=_text(values, "ScheduleExpressionTimezone", "schedule_expression_timezone"),
+        timezone=zone if zone is None or isinstance(zone, str) else "put together elsewhere",
         start=_either(values, "StartDate", "start_date"),
         end=_either(values, "EndDate", "end_date"),
-        flexible_minutes=int(minutes) if flexible else 0,
+        flexible_minutes=minutes if _either(window, "Mode", "mode") == "FLEXIBLE" else 0,
         deleted_after=_either(values, "ActionAfterCompletion", "action_after_completion") == "DELETE",
     )
 
