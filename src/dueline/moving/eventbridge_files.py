@@ -13,6 +13,7 @@ from dueline.moving.documents import read_json
 _SCHEDULE_TYPES = frozenset({"AWS::Scheduler::Schedule", "aws_scheduler_schedule"})
 _RULE_TYPES = frozenset({"AWS::Events::Rule", "aws_cloudwatch_event_rule"})
 _TARGET_TYPE = "aws_cloudwatch_event_target"
+_ELSEWHERE = "its {} is put together elsewhere: write it as text"
 _NOTHING = (
     "has no schedule: it takes what aws scheduler get-schedule and aws events describe-rule answer, CloudFormation as JSON, "
     "terraform show -json, and *.tf.json"
@@ -129,7 +130,8 @@ def _schedule(label: str, values: dict[str, Any]) -> Described:
         place=f"schedule {name}",
         name=f"{group}/{name}" if group and group != "default" else name,
         values=values,
-        timezone=zone if zone is None or isinstance(zone, str) else "put together elsewhere",
+        timezone=zone if isinstance(zone, str) else None,
+        problem=None if zone is None or isinstance(zone, str) else _ELSEWHERE.format("ScheduleExpressionTimezone"),
         start=_either(values, "StartDate", "start_date"),
         end=_either(values, "EndDate", "end_date"),
         flexible_minutes=minutes if _either(window, "Mode", "mode") == "FLEXIBLE" else 0,
@@ -163,13 +165,14 @@ def _rule(label: str, values: dict[str, Any], elsewhere: dict[str, Any]) -> Iter
         )
 
 
-def _with_target(target: dict[str, Any], *, values: dict[str, Any], **said: Any) -> Described:
+def _with_target(
+    target: dict[str, Any], *, values: dict[str, Any], problem: str | None = None, **said: Any
+) -> Described:
     expression = _either(values, "ScheduleExpression", "schedule_expression")
-    problem = None
     if expression is None:
         problem = "has no ScheduleExpression: list-schedules leaves it out, so use get-schedule for each name"
     elif not isinstance(expression, str):
-        problem = "its ScheduleExpression is put together elsewhere: write it as text"
+        problem = _ELSEWHERE.format("ScheduleExpression")
     retry = _block(target, "RetryPolicy", "retry_policy")
     return Described(
         expression=expression if isinstance(expression, str) else "",
