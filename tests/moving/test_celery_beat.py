@@ -133,7 +133,7 @@ def test_a_file_that_cannot_be_read(text: str, told: str) -> None:
 
 
 def test_a_schedule_that_is_put_together_is_refused() -> None:
-    assert "put together" in reason(only("celery-beat", "beat_schedule = make()"))
+    assert "what a run puts together" in reason(only("celery-beat", "beat_schedule = make()"))
     assert "without running it" in reason(only("celery-beat", "beat_schedule = {k: v for k, v in x}"))
 
 

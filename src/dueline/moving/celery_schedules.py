@@ -47,7 +47,7 @@ def crontab(fields: dict[str, Any], zone: str) -> tuple[dict[str, Any], Oracle]:
         weekdays=_restricted(numbers["day_of_week"], 7),
         hours_count_on=texts["hour"].startswith("*"),
     )
-    return schedule_of(times, zone), CeleryOracle(*(texts[name] for name in FIELDS), timezone=zone)
+    return schedule_of(times, zone), CeleryOracle(**texts, timezone=zone)
 
 
 def _restricted(numbers: frozenset[int], everything: int) -> frozenset[int] | None:

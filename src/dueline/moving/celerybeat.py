@@ -91,8 +91,8 @@ def _entries(module: Module, settings: _Settings) -> Iterator[Pending]:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Subscript) and dotted(target.value).rpartition(".")[2] in SCHEDULE_NAMES:
-                    label = target.slice.value if isinstance(target.slice, ast.Constant) else "entry"
-                    yield f"line {node.lineno}, {label}", _Entry(module, settings, str(label), node.value).read
+                    name = str(target.slice.value) if isinstance(target.slice, ast.Constant) else "entry"
+                    yield f"line {node.lineno}, {name}", _Entry(module, settings, name, node.value).read
         if isinstance(node, ast.Call) and dotted(node.func).endswith("add_periodic_task"):
             yield f"line {node.lineno}", _Added(module, settings, node).read
 

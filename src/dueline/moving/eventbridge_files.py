@@ -94,11 +94,10 @@ def _terraform(resources: list[tuple[str, str, dict[str, Any]]]) -> Iterator[Des
 
 def _tf_resources(kinds: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     return [
-        (label, kind, values[0] if isinstance(values, list) and values else values)
+        (label, kind, _block(labelled, label))
         for kind, labelled in kinds.items()
         if isinstance(labelled, dict)
-        for label, values in labelled.items()
-        if isinstance(values, dict | list)
+        for label in labelled
     ]
 
 

@@ -37,7 +37,7 @@ class FirstOracle(NamedTuple):
     """The first fires of another, within its bounds."""
 
     inner: Oracle
-    count: int | None = None
+    most: int | None = None
     start_s: int | None = None
     end_s: int | None = None
 
@@ -45,6 +45,6 @@ class FirstOracle(NamedTuple):
         begin_s = since_s if self.start_s is None else max(since_s, self.start_s - 1)
         stop_s = until_s if self.end_s is None else min(until_s, self.end_s)
         for number, at_s in enumerate(self.inner.fires(begin_s, stop_s)):
-            if self.count is not None and number >= self.count:
+            if self.most is not None and number >= self.most:
                 return
             yield at_s
