@@ -42,7 +42,7 @@ LINES = st.tuples(
 ).map(" ".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(LINES, st.sampled_from(ZONES), st.sampled_from(PERIODS))
 def test_a_line_fires_as_cron_does(line: str, zone: str, period: tuple[str, int]) -> None:
     entry = only("crontab", f"{line} command", timezone=zone)

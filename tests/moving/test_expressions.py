@@ -19,7 +19,7 @@ def same(entry: Entry, period: tuple[str, int]) -> None:
     assert differ(entry, *period) == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.tuples(field(0, 59), field(0, 23), field(1, 31), field(1, 12, ["mar", "OCT"]), field(0, 6, DAYS)).map(" ".join),
     st.sampled_from(ZONES),
@@ -34,7 +34,7 @@ def test_kubernetes(schedule: str, zone: str, period: tuple[str, int]) -> None:
     same(only("kubernetes-cronjob", json.dumps({"kind": "CronJob", "metadata": {"name": "a"}, "spec": spec})), period)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     field(0, 59),
     field(0, 23).filter(lambda hours: "*" not in hours),
@@ -52,7 +52,7 @@ def test_eventbridge(
     same(only("eventbridge", json.dumps(said)), period)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["minute", "hour", "day", "month", "day_of_week"]), st.just(""), min_size=1),
     st.data(),
@@ -66,7 +66,7 @@ def test_apscheduler(names: dict[str, str], data: st.DataObject, zone: str, peri
     same(only("apscheduler", f"s.add_job(f, 'cron', {written}, timezone={zone!r})"), period)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     field(0, 59),
     field(0, 23).filter(lambda hours: "*" not in hours),

@@ -150,7 +150,9 @@ def _converted(place: str, read: Callable[[], Found], options: Options, taken: s
     except LeftOut as reason:
         return Entry(place=place, outcome=Outcome.LEFT_OUT, notes=[str(reason)])
     except Unconvertible as reason:
-        return Entry(place=place, outcome=Outcome.REFUSED, notes=[str(reason)])
+        # What is wrong in the very line of the entry need not name it again.
+        told = str(reason).removeprefix(f"{place.partition(',')[0]}: ")
+        return Entry(place=place, outcome=Outcome.REFUSED, notes=[told])
     notes = list(found.notes)
     if found.disabled:
         notes.append(f"was switched off: once it is created, say dueline job pause for {job['name']!r}")
