@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from math import isfinite
 from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.durations import format_duration
-from dueline.domain.instants import format_instant, from_datetime
+from dueline.domain.instants import from_datetime
 from dueline.moving.apscheduler_cron import FIELDS, cron_schedule
 from dueline.moving.arguments import arguments
 from dueline.moving.entries import (
@@ -18,6 +19,7 @@ from dueline.moving.entries import (
     Options,
     Unconvertible,
     checked_zone,
+    instant_text,
     on_clock_changes,
 )
 from dueline.moving.oracles.apscheduler import ApschedulerOracle
@@ -60,7 +62,7 @@ class Defaults:
     def of_job(self, said: dict[str, Any], name: str, otherwise: float) -> float | None:
         """What a job says, or else the scheduler, or else APScheduler."""
         value = said.get(name, self._job.get(name, otherwise))
-        if value is not None and not isinstance(value, int | float):
+        if value is not None and not (isinstance(value, int | float) and isfinite(value)):
             raise Unconvertible(f"{name} cannot be known without running the file")
         return value
 
@@ -123,9 +125,9 @@ def _schedule(kind: str, fields: dict[str, Any], defaults: Defaults, notes: list
         raise LeftOut("its end_date is past")
     shape: dict[str, Any] = {}
     if start_ms is not None:
-        shape["start_at"] = format_instant(start_ms)
+        shape["start_at"] = instant_text(start_ms)
     if end_ms is not None:
-        shape["end_at"] = format_instant(end_ms)
+        shape["end_at"] = instant_text(end_ms)
     if fields.get("jitter"):
         shape["jitter"] = format_duration(int(_quantity(fields, "jitter") * 1000))
         notes.append("jitter moves a start to both sides there, and only to later here")
@@ -148,7 +150,7 @@ def _once(fields: dict[str, Any], zone: str, now_ms: int) -> tuple[dict[str, Any
         raise LeftOut("runs once, at once, when the program starts: dueline run create does that")
     if at_ms <= now_ms:
         raise LeftOut("its run_date is past")
-    return {"at": format_instant(at_ms)}, OnceOracle(at_ms // 1000)
+    return {"at": instant_text(at_ms)}, OnceOracle(at_ms // 1000)
 
 
 def _zone(fields: dict[str, Any], defaults: Defaults, notes: list[str], *, asked: bool) -> str:
@@ -186,7 +188,7 @@ def _text(fields: dict[str, Any], name: str) -> str:
 
 def _quantity(fields: dict[str, Any], unit: str) -> float:
     value = fields.get(unit, 0)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise Unconvertible(f"{unit} is no number")
     return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from dueline.domain.durations import format_duration
@@ -30,6 +31,8 @@ def policies_of(deadline_s: float | None = None) -> dict[str, Any]:
 
 def every(seconds: float) -> tuple[dict[str, Any], Oracle]:
     """A fixed rate, from when the job is created."""
+    if not isfinite(seconds):
+        raise Unconvertible(f"runs every {seconds} s, which is no time")
     if seconds < 1:
         raise Unconvertible(f"runs every {seconds:g} s: a second is the shortest that a schedule can say")
     return {"every": format_duration(round(seconds * 1000))}, RateOracle(seconds)

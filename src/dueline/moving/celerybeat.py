@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from datetime import timedelta
+from math import isfinite
 from typing import Any
 
 from dueline.domain.durations import format_duration
@@ -71,7 +72,7 @@ class _Settings:
 
     def deadline_s(self) -> float | None:
         said = self._value(_DEADLINE_NAMES)
-        return float(said) if isinstance(said, int | float) and not isinstance(said, bool) else None
+        return float(said) if isinstance(said, int | float) and isfinite(said) else None
 
     def _value(self, kind: frozenset[str]) -> Any:
         node = self._said.get(min(kind))
@@ -197,9 +198,9 @@ def found_of(
     name: str,
     task: str,
     when: Any,
-    positional: list[Any],
-    keywords: dict[str, Any],
-    options: dict[str, Any],
+    positional: Any,
+    keywords: Any,
+    options: Any,
     settings: _Settings,
     notes: list[str],
 ) -> Found:
@@ -209,15 +210,22 @@ def found_of(
     schedule, oracle = _when(when, zone)
     policies = policies_of(settings.deadline_s() if crontab else None)
     args = arguments(positional, keywords, notes)
+    if not isinstance(options, dict):
+        raise Unconvertible("its options are no dict with values in the file")
     for option, value in options.items():
         if option == "queue" and isinstance(value, str):
             policies["queue"] = value
-        elif option == "expires" and isinstance(value, int | float | timedelta):
-            seconds = value.total_seconds() if isinstance(value, timedelta) else value
+        elif option == "expires" and (seconds := _seconds(value)) is not None:
             policies["expires_after"] = format_duration(int(seconds * 1000))
         else:
             notes.append(f"the option {option} is not carried over")
     return Found(name=name, task=task, args=args, schedule=schedule, policies=policies, notes=notes, oracle=oracle)
+
+
+def _seconds(value: Any) -> float | None:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return value if isinstance(value, int | float) and isfinite(value) else None
 
 
 def _when(when: Any, zone: str) -> tuple[dict[str, Any], Oracle]:

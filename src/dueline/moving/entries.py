@@ -12,6 +12,7 @@ import msgspec
 
 from dueline.domain.errors import DuelineError, Invalid
 from dueline.domain.ids import JobId
+from dueline.domain.instants import INSTANT_MS_MAX, format_instant
 from dueline.domain.limits import NAME_LETTERS_MAX
 from dueline.domain.localtime import check_zone
 from dueline.domain.schedule import Schedule
@@ -132,6 +133,13 @@ def on_clock_changes(zone: str, *, gap: str, overlap: str) -> dict[str, str]:
     if overlap != "first":
         said["dst_overlap"] = overlap
     return {} if zone == "UTC" else said
+
+
+def instant_text(at_ms: int) -> str:
+    """An instant as jobs have it."""
+    if not 0 <= at_ms <= INSTANT_MS_MAX:
+        raise Unconvertible("names a time that does not lie between the years 1970 and 9999")
+    return format_instant(at_ms)
 
 
 def named(text: str, *, otherwise: str) -> str:

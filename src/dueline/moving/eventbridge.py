@@ -6,12 +6,22 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.durations import format_duration
-from dueline.domain.instants import format_instant, from_datetime
-from dueline.moving.entries import Found, LeftOut, Options, Pending, Unconvertible, checked_zone, on_clock_changes
+from dueline.domain.instants import from_datetime
+from dueline.moving.entries import (
+    Found,
+    LeftOut,
+    Options,
+    Pending,
+    Unconvertible,
+    checked_zone,
+    instant_text,
+    on_clock_changes,
+)
 from dueline.moving.eventbridge_cron import cron_of
 from dueline.moving.eventbridge_files import Described, described
 from dueline.moving.oracles.eventbridge import EventBridgeOracle
@@ -74,9 +84,9 @@ def _when(one: Described, options: Options) -> tuple[dict[str, Any], Oracle]:
     start_ms, end_ms = _instant(one.start, "StartDate"), _instant(one.end, "EndDate")
     if end_ms is not None and end_ms <= options.now_ms:
         raise LeftOut("its EndDate is past")
-    shape = {} if start_ms is None else {"start_at": format_instant(start_ms)}
+    shape = {} if start_ms is None else {"start_at": instant_text(start_ms)}
     if end_ms is not None:
-        shape["end_at"] = format_instant(end_ms)
+        shape["end_at"] = instant_text(end_ms)
     bounds = (None if start_ms is None else start_ms // 1000, None if end_ms is None else end_ms // 1000)
     if kind == "rate":
         rate = _RATE.fullmatch(inside)
@@ -92,21 +102,24 @@ def _when(one: Described, options: Options) -> tuple[dict[str, Any], Oracle]:
 def _once(text: str, zone: str, now_ms: int) -> tuple[dict[str, Any], Oracle]:
     try:
         wall = datetime.fromisoformat(text)
-    except ValueError:
+        at_s = int(wall.replace(tzinfo=zone_named(zone)).timestamp())
+        shown = wall_at(zone, at_s)
+        if wall.tzinfo is not None:
+            raise ValueError("the zone is said beside it")
+    except (ValueError, OverflowError):
         raise Unconvertible(f"at({text}) is no time such as at(2026-11-20T13:00:00)") from None
-    at_s = int(wall.replace(tzinfo=zone_named(zone)).timestamp())
-    if wall_at(zone, at_s) != wall:
+    if shown != wall:
         raise Unconvertible(f"at({text}) is a time that the clocks of {zone} jump over")
     if at_s * 1000 <= now_ms:
         raise LeftOut("its one time is past")
-    return {"at": format_instant(at_s * 1000)}, OnceOracle(at_s)
+    return {"at": instant_text(at_s * 1000)}, OnceOracle(at_s)
 
 
 def _instant(value: Any, name: str) -> int | None:
     """A date of the service: RFC 3339, or seconds as older commands write them."""
     if value is None or value == "":
         return None
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and isfinite(value):
         return int(value * 1000)
     try:
         moment = datetime.fromisoformat(str(value))

@@ -104,10 +104,10 @@ def _tf_resources(kinds: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]
 def _state_resources(module: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     if not isinstance(module, dict):
         return
-    for resource in module.get("resources") or []:
+    for resource in _list(module, "resources"):
         if isinstance(resource, dict) and isinstance(resource.get("values"), dict):
             yield str(resource.get("name")), str(resource.get("type")), resource["values"]
-    for inner in module.get("child_modules") or []:
+    for inner in _list(module, "child_modules"):
         yield from _state_resources(inner)
 
 
@@ -144,7 +144,7 @@ def _rule(label: str, values: dict[str, Any], elsewhere: dict[str, Any]) -> Iter
     if not _either(values, "ScheduleExpression", "schedule_expression"):
         # A rule for events has no time of its own, and is no business of a scheduler.
         return
-    targets = [one for one in values.get("Targets") or [] if isinstance(one, dict)]
+    targets = [one for one in _list(values, "Targets") if isinstance(one, dict)]
     targets = targets or elsewhere.get(label) or elsewhere.get(name) or []
     if not targets:
         yield _with_target(
@@ -198,6 +198,11 @@ def _either(values: dict[str, Any], *names: str) -> Any:
 def _text(values: dict[str, Any], *names: str) -> str | None:
     value = _either(values, *names)
     return value if isinstance(value, str) else None
+
+
+def _list(values: dict[str, Any], name: str) -> list[Any]:
+    value = values.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _block(values: dict[str, Any], *names: str) -> dict[str, Any]:

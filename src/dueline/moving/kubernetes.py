@@ -189,7 +189,7 @@ def _policies(spec: dict[str, Any], job: dict[str, Any], pod: dict[str, Any], no
 
 def _container(pod: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     """What the first container runs, as arguments."""
-    containers = [one for one in pod.get("containers") or [] if isinstance(one, dict)]
+    containers = [one for one in _list(pod, "containers") if isinstance(one, dict)]
     if not containers:
         raise Unconvertible("has no container")
     first = containers[0]
@@ -197,7 +197,7 @@ def _container(pod: dict[str, Any], notes: list[str]) -> dict[str, Any]:
         others = ", ".join(str(one.get("name")) for one in containers[1:])
         notes.append(f"the containers {others} are not carried over: only {first.get('name')} is")
     args: dict[str, Any] = {name: first[name] for name in ("image", "command", "args") if first.get(name)}
-    variables = [one for one in first.get("env") or [] if isinstance(one, dict)]
+    variables = [one for one in _list(first, "env") if isinstance(one, dict)]
     environment = {str(one.get("name")): str(one["value"]) for one in variables if "value" in one}
     if environment:
         args["env"] = environment
@@ -213,6 +213,11 @@ def _container(pod: dict[str, Any], notes: list[str]) -> dict[str, Any]:
 def _object(holder: dict[str, Any], name: str) -> dict[str, Any]:
     value = holder.get(name)
     return value if isinstance(value, dict) else {}
+
+
+def _list(holder: dict[str, Any], name: str) -> list[Any]:
+    value = holder.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _number(holder: dict[str, Any], name: str, otherwise: int) -> int:
