@@ -22,6 +22,7 @@ EVERYTHING = frozenset(
         "api",
         "sdk",
         "declared",
+        "moving",
         "drivers",
         "inbox",
         "testing",
@@ -56,6 +57,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     ),
     "sdk": frozenset({"domain", "wire"}),
     "declared": frozenset({"domain", "wire", "sdk"}),
+    "moving": frozenset({"domain", "wire"}),
     "drivers": frozenset({"domain"}),
     "inbox": frozenset({"domain", "drivers", "runtime.clock"}),
     "testing": EVERYTHING - {"cli", "console"},
@@ -74,8 +76,11 @@ HOMES: dict[str, tuple[str, ...]] = {
     "uvicorn": ("api/",),
     "typer": ("cli/",),
     "rich": ("cli/",),
-    "yaml": ("declared/",),
+    "yaml": ("declared/", "moving/"),
 }
+
+# The oracles of other schedulers are of no worth if they share a mistake with what they judge.
+ORACLES = "moving/oracles/"
 
 DOMAIN_LIBRARIES = frozenset({"msgspec", "tzdata"})
 # Doors to the outside: the clock, chance, the loop, threads, files, processes and the network.
@@ -139,6 +144,17 @@ def impure_imports(source: Source) -> list[str]:
         f"{source.path}:{line}: the domain must not import {name}"
         for line, name in imported_modules(ast.parse(source.text), source.module_path)
         if name.partition(".")[0] not in pure
+    ]
+
+
+def shared_oracles(source: Source) -> list[str]:
+    """The imports by which an oracle would judge itself."""
+    if not source.module_path.startswith(ORACLES):
+        return []
+    return [
+        f"{source.path}:{line}: an oracle must not import {name}"
+        for line, name in imported_modules(ast.parse(source.text), source.module_path)
+        if _is_within(name, "dueline") and not _is_within(name, "dueline.moving.oracles")
     ]
 
 
@@ -210,6 +226,12 @@ def test_a_pure_import_of_the_domain_is_not_found(module: str) -> None:
     assert impure_imports(_source("domain/job.py", f"import {module}")) == []
 
 
-@pytest.mark.parametrize("rule", [upward_imports, strayed_libraries, impure_imports])
+def test_an_oracle_that_shares_code_is_found() -> None:
+    for module in ("dueline.domain.cron", "dueline.moving.terms"):
+        assert shared_oracles(_source("moving/oracles/vixie.py", f"import {module}"))
+    assert not shared_oracles(_source("moving/oracles/vixie.py", "from dueline.moving.oracles.walls import walk"))
+
+
+@pytest.mark.parametrize("rule", [upward_imports, strayed_libraries, impure_imports, shared_oracles])
 def test_the_package_keeps_its_layers(rule: Callable[[Source], list[str]]) -> None:
     assert [finding for source in python_sources("src") for finding in rule(source)] == []

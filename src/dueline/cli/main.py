@@ -21,6 +21,7 @@ from dueline.cli import (
     jobs,
     jobtypes,
     limits,
+    moving,
     nodes,
     occurrences,
     queues,
@@ -58,6 +59,7 @@ app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")
 applying.register(app)
 exporting.register(app)
+app.add_typer(moving.app, name="import")
 audits.register(app)
 app.add_typer(recoveries.app, name="recovery")
 forecasts.register(app)
