@@ -13,7 +13,7 @@ NOT_FOUND = 3
 CONFLICT = 4
 UNREACHABLE = 5
 
-TOLD = (DuelineError, sdk.ApiError, sdk.Unreachable)
+TOLD = (DuelineError,)
 """What is told in a line; anything else is a bug, and shows its traceback."""
 
 _CODES: list[tuple[type[Exception], int]] = [
