@@ -27,6 +27,8 @@ _TARGET = frozenset({"url", "method", "headers", "body", "task", "args"})
 _PAYLOADS = frozenset({"body", "args"})
 """What belongs to the target alone: nothing in it is looked at."""
 
+_NO_SCHEDULE = dict.fromkeys(ScheduleForm.__struct_encode_fields__)
+
 
 class _Execution(TypedDict, total=False):
     url: str
@@ -100,6 +102,19 @@ def written(fields: Mapping[str, Any], whole: Mapping[str, Any] | None = None) -
     if zone is not None:
         plain["schedule"] = _zoned(plain.get("schedule"), zone)
     return plain
+
+
+def patched(fields: Mapping[str, Any], whole: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The same as a merge patch, which has None where something goes back to its default. A text says all of a schedule, so nothing
+    of the one that is there is left beside it."""
+    said = dict(fields)
+    if "timezone" in said and "schedule" not in said:
+        said["schedule"] = {}
+    patch = written(said, whole)
+    schedule = patch.get("schedule")
+    if isinstance(schedule, dict) and schedule.get("text") is not None:
+        patch["schedule"] = {**_NO_SCHEDULE, **schedule}
+    return patch
 
 
 def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dueline.runtime.clock import Clock
 from dueline.sdk.answers import Answer, read_answer, read_plain
 from dueline.sdk.calls import Call, Request, to_request
 from dueline.sdk.errors import ApiError, Unreachable, to_error, unreadable
-from dueline.sdk.retries import RetryPolicy, announces, may_repeat, wait_s
+from dueline.sdk.retries import RetryPolicy, knows_keys, may_repeat, wait_s
 from dueline.wire.reading import Unreadable
 
 T = TypeVar("T")
@@ -111,12 +111,12 @@ def _exchange(request: Request, terms: Terms, *, timeout_s: float) -> Steps[Answ
         except Unreachable as error:
             failure = error
         else:
-            terms.heard.knows_keys = announces(answer)
+            terms.heard.knows_keys = knows_keys(answer, before=terms.heard.knows_keys)
             if answer.status < 400:
                 return answer
             failure = to_error(answer)
         again = attempt < terms.retry.attempts_max and may_repeat(
-            failure, method=request.method, knows_keys=terms.heard.knows_keys
+            failure, method=request.method, knows=terms.heard.knows_keys
         )
         pause_s = wait_s(terms.retry, failure, attempt=attempt, fraction=terms.chance.fraction())
         if not again or terms.clock.monotonic_s() + pause_s >= deadline_s:

@@ -5,8 +5,8 @@ effect: it never arrived (nobody answered the connection), or the server refused
 anything else, a 503 included, it may have taken effect, and repeating it could do it twice.
 
 Every POST carries an `Idempotency-Key`, by which a server can tell a repetition from a second wish. One that does so says
-`Idempotency: supported` in its answers; since no server is known to do it by other means, a write that carries a key is repeated like a
-read only while the last answer said so.
+`Idempotency: supported` in its answers, and a write that carries a key is repeated like a read while the last answer of the server said
+so. That header is between Dueline's own programs; others rely on the reference of the API.
 """
 
 from __future__ import annotations
@@ -35,18 +35,20 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 NEVER = RetryPolicy(attempts_max=1)
 
 
-def announces(answer: Answer) -> bool:
-    """Whether a server says that it knows repetitions by their keys."""
-    return answer.headers.get(ANNOUNCED_IN, "").strip().lower() == ANNOUNCED_AS
+def knows_keys(answer: Answer, *, before: bool) -> bool:
+    """Whether a server knows repetitions by their keys, as an answer says. Where something else may have answered in its place, it is
+    as it was before."""
+    is_said = answer.headers.get(ANNOUNCED_IN, "").strip().lower() == ANNOUNCED_AS
+    return is_said or (before and answer.status in _PASSING)
 
 
-def may_repeat(error: ApiError | Unreachable, *, method: str, knows_keys: bool) -> bool:
+def may_repeat(error: ApiError | Unreachable, *, method: str, knows: bool) -> bool:
     """Whether another try can do no harm, and may help."""
     if isinstance(error, Unreachable):
-        return not error.sent or _is_harmless(method, knows_keys=knows_keys)
+        return not error.sent or _is_harmless(method, knows=knows)
     if error.status == _OVER_QUOTA:
         return error.retry_after_s is not None
-    return error.status in _PASSING and _is_harmless(method, knows_keys=knows_keys)
+    return error.status in _PASSING and _is_harmless(method, knows=knows)
 
 
 def wait_s(policy: RetryPolicy, error: ApiError | Unreachable, *, attempt: int, fraction: float) -> float:
@@ -57,5 +59,5 @@ def wait_s(policy: RetryPolicy, error: ApiError | Unreachable, *, attempt: int, 
     return max(fraction * bound_s, asked_s or 0.0)
 
 
-def _is_harmless(method: str, *, knows_keys: bool) -> bool:
-    return method == "GET" or (method == "POST" and knows_keys)
+def _is_harmless(method: str, *, knows: bool) -> bool:
+    return method == "GET" or (method == "POST" and knows)

@@ -15,6 +15,8 @@ from dueline.sdk.flows import Send
 
 _HEAD_BYTES_MAX = 64 * 1024
 _STATUS = re.compile(rb"HTTP/1\.([01]) (\d{3})(?: [^\r\n]*)?")
+_GOODBYE_S = 1.0
+"""How long a server may take to say that it heard of the end of a connection; nobody misses what it says."""
 _BODILESS = frozenset({204, 304})
 
 
@@ -40,7 +42,13 @@ class StreamConnection:
         self._reader = reader = _Reader(limit=_HEAD_BYTES_MAX)
         protocol = asyncio.StreamReaderProtocol(reader)
         address = self._address
-        transport, _ = await loop.create_connection(lambda: protocol, address.host, address.port, ssl=address.tls)
+        transport, _ = await loop.create_connection(
+            lambda: protocol,
+            address.host,
+            address.port,
+            ssl=address.tls,
+            ssl_shutdown_timeout=None if address.tls is None else _GOODBYE_S,
+        )
         self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
 
     async def exchange(self, request: Request) -> Answer:

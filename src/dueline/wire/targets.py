@@ -77,7 +77,15 @@ class HttpFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sign: bool = True
 
 
-class HttpTargetForm(HttpFields, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="http"):
+class HttpTargetForm(
+    HttpFields,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    repr_omit_defaults=True,
+    tag_field="type",
+    tag="http",
+):
     """An HTTP call. A body that is text is sent as it stands, anything else as JSON; null is no body. `body_base64` is sent as bytes."""
 
     url: str

@@ -12,6 +12,7 @@ from dueline.sdk.arguments import (
     DedupeFields,
     Instant,
     JobFields,
+    patched,
     to_plain,
     to_text,
     without_none,
@@ -119,7 +120,7 @@ class Jobs(Resource[D]):
     ) -> Call[JobView]:
         """Change some of a job: `patch(job.id, priority=9, run_timeout=None)`. What is not given stays, None goes back to its default,
         objects are merged, and a schedule that is text replaces the one that is there."""
-        return Call(JobView, (job_id,), body=written(fields, patch), if_version=if_version)
+        return Call(JobView, (job_id,), body=patched(fields, patch), if_version=if_version)
 
     @endpoint("DELETE /v1/jobs/{id}")
     def delete(self, job_id: str, *, if_version: int | None = None) -> Call[None]:
