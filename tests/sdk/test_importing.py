@@ -20,8 +20,7 @@ DRIVERS_AND_SERVERS = {
 }
 PROGRAM = """
 from datetime import timedelta
-
-from typing_extensions import assert_type
+from typing import assert_type
 
 from dueline import AsyncClient, Client
 from dueline.sdk.errors import Invalid

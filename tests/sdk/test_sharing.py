@@ -53,7 +53,7 @@ async def test_whoever_gets_no_connection_in_time_has_sent_nothing(target: Targe
     with Client(target.url, api_key="", connections_max=1, retry=NEVER, timeout_s=30) as waiting:
         asking = asyncio.create_task(asyncio.to_thread(waiting.health.live))
         await target.wait_for_hits(2)
-        with pytest.raises(errors.Unreachable, match="all 1 connections .* were in use") as refused:
+        with pytest.raises(errors.Unreachable, match=r"all 1 connections .* were in use") as refused:
             await asyncio.to_thread(waiting.with_timeout(0.05).health.live)
         waiting.interrupt()
         with pytest.raises(errors.Unreachable):
@@ -80,7 +80,7 @@ async def test_a_call_that_waits_for_another_try_can_be_broken_off() -> None:
         while not asking.done():
             client.interrupt()
             await asyncio.sleep(0.01)
-        with pytest.raises(errors.Unreachable, match="interrupted|no answer"):
+        with pytest.raises(errors.Unreachable, match=r"interrupted|no answer"):
             await asking
 
 
