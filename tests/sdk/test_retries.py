@@ -3,8 +3,11 @@
 import pytest
 
 from dueline.sdk.answers import Answer
+from dueline.sdk.calls import Call
 from dueline.sdk.errors import ApiError, Broken, Invalid, OverQuota, Unavailable, Unreachable
+from dueline.sdk.flows import call_steps
 from dueline.sdk.retries import NEVER, RetryPolicy, wait_s
+from dueline.wire.health import Health
 from tests.sdk.stepping import Calls
 
 OK = Answer(200, {}, b'{"status": "ok"}')
@@ -129,6 +132,16 @@ def test_a_key_may_have_255_letters() -> None:
     calls = Calls()
     calls.make("POST", OK, idempotency_key="x" * 255)
     assert calls.sent[0].headers["idempotency-key"] == f'"{"x" * 255}"'
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/a b"), ("GET", "/é"), ("GET", "x"), ("GET", "/a\r\nb"), ("get", "/")]
+)
+def test_what_no_request_can_begin_with_is_refused(method: str, path: str) -> None:
+    calls = Calls()
+    call = Call(Health, method=method, path=path)
+    with pytest.raises(Invalid, match="path: must be a method in capitals"):
+        calls.take(call_steps(call, calls.terms))
 
 
 def test_what_has_no_json_form_is_refused_before_anything_is_sent() -> None:

@@ -238,6 +238,21 @@ def test_what_is_no_address_is_refused(url: str) -> None:
             kind(url, api_key="")
 
 
+@pytest.mark.parametrize("key", ["a b", "a\r\nEvil: 1", "schlüssel"])
+def test_a_key_that_no_header_can_hold_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match="api_key must be of printable ASCII"):
+        Client("http://127.0.0.1", api_key=key)
+
+
+def test_a_key_is_not_shown() -> None:
+    client = Client("http://127.0.0.1:9", api_key="secret")
+    assert (repr(client), repr(AsyncClient("http://a", api_key="secret"))) == (
+        "<Client of http://127.0.0.1:9>",
+        "<AsyncClient of http://a>",
+    )
+    assert "secret" not in repr(client.driver.terms)
+
+
 def test_trust_without_tls_is_refused() -> None:
     with pytest.raises(ValueError, match="does not begin with https"):
         Client("http://127.0.0.1", api_key="", tls=ssl.create_default_context())

@@ -117,6 +117,9 @@ class AsyncClient(Resources[AsyncDriver]):
         """A client of the server in `DUELINE_URL`, with the key in `DUELINE_API_KEY`; `options` as for any other."""
         return cls(**options)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.driver.pool.address.url}>"
+
     async def __aenter__(self) -> Self:
         return self
 

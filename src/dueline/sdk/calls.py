@@ -17,6 +17,8 @@ from dueline.wire.reading import encode
 T = TypeVar("T")
 
 _PLACE = re.compile(r"\{\w+\}")
+_METHOD = re.compile(r"[A-Z]+")
+_TARGET = re.compile(r"/[!-~]*")
 _KEY = re.compile(rf"[ !#-\[\]-~]{{1,{KEY_LETTERS_MAX}}}")
 
 
@@ -60,6 +62,8 @@ def to_request(call: Call[Any], *, api_key: str | None, fresh_key: str) -> Reque
     asked = {name: value for name, value in call.query.items() if value is not None}
     path = _filled(call.path, call.names)
     target = f"{path}?{urlencode(asked)}" if asked else path
+    if not _METHOD.fullmatch(call.method) or not _TARGET.fullmatch(target):
+        raise invalid([("path", "must be a method in capitals, and a path that begins with / and is percent-encoded")])
     return Request(call.method, target, headers, None if call.body is None else _encoded(call.body))
 
 

@@ -10,6 +10,7 @@ with Client() as client:
 from __future__ import annotations
 
 import copy
+import re
 import ssl
 from collections.abc import Mapping
 from types import TracebackType
@@ -45,6 +46,7 @@ from dueline.sdk.retries import RetryPolicy
 TIMEOUT_S_DEFAULT = 30.0
 RETRY_DEFAULT = RetryPolicy()
 
+_KEY = re.compile(r"[!-~]*")
 _ANYTHING = cast("type[Any]", Any)
 S = TypeVar("S", SyncDriver, PlainDriver)
 
@@ -88,6 +90,9 @@ class Resources(Resource[D]):
 
 class _Waiting(Resources[S]):
     """What clients for threads have in common."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.driver.pool.address.url}>"
 
     def __enter__(self) -> Self:
         return self
@@ -176,6 +181,8 @@ def prepared(
         settings = load_settings()
         url = settings.url if url is None else url
         api_key = settings.api_key if api_key is None else api_key
+    if not _KEY.fullmatch(api_key or ""):
+        raise ValueError("the api_key must be of printable ASCII letters, without spaces")
     if timeout_s <= 0:
         raise ValueError(f"timeout_s must be more than 0, and is {timeout_s}")
     terms = Terms(

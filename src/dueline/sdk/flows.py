@@ -59,6 +59,10 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     chance: Chance
     heard: Heard
 
+    def __repr__(self) -> str:
+        """Without the key: tracebacks are read by many."""
+        return f"<terms of {self.timeout_s:g} s>"
+
 
 def call_steps(call: Call[T], terms: Terms) -> Steps[T]:
     """One call; its answer in its shape."""
