@@ -13,7 +13,6 @@ from dueline.wire.pages import Page
 from dueline.wire.reading import Unreadable
 from dueline.wire.runs import RunView
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm
-from tests.api.conftest import own_api as own_api
 from tests.api.serving import ServedApi
 
 

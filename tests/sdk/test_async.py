@@ -8,7 +8,6 @@ import pytest
 
 from dueline import AsyncClient
 from dueline.sdk import errors
-from tests.api.conftest import own_api as own_api
 from tests.api.serving import TARGET, ServedApi
 
 URL = TARGET["url"]

@@ -145,7 +145,7 @@ def test_what_no_request_can_begin_with_is_refused(method: str, path: str) -> No
 
 
 def test_what_has_no_json_form_is_refused_before_anything_is_sent() -> None:
-    for body in ({"a": object()}, {"a": 2**70}, {"a": "\ud800"}):
+    for body in ({"a": object()}, {"a": {(1, 2): 3}}, {"a": "\ud800"}):
         with pytest.raises(Invalid, match="body: has no JSON form"):
             Calls().make("POST", body=body)
 

@@ -86,5 +86,6 @@ def test_methods_look_as_they_are_written() -> None:
 def _arguments(method: Routed[..., Any]) -> list[Any]:
     """A text for every parameter without a default, and an empty list where one is needed."""
     parameters = list(inspect.signature(method._build).parameters.values())[1:]
-    required = [one for one in parameters if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+    positional = [one for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.POSITIONAL_ONLY)]
+    required = [one for one in positional if one.default is one.empty]
     return [[] if one.name in ("jobs", "runs", "results") else "x" for one in required]

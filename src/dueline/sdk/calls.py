@@ -75,7 +75,7 @@ def _filled(path: str, names: Iterable[str]) -> str:
 def _encoded(body: Any) -> bytes:
     try:
         return encode(body)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError) as error:
         raise invalid([("body", f"has no JSON form: {error}")]) from None
 
 

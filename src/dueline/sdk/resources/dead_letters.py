@@ -83,5 +83,7 @@ class DeadLetters(Resource[D]):
 
 
 def _matching(match: Mapping[str, Any]) -> dict[str, Any]:
-    plain = to_plain(match)
-    return {name.removesuffix("_"): value for name, value in plain.items()}
+    """All filters by the names that the API has. One that is not known here goes with them, for the server to refuse: left out, it would
+    match everything."""
+    said = {**dict.fromkeys(MatchFields.__annotations__), **to_plain(match)}
+    return {name.removesuffix("_"): value for name, value in said.items()}
