@@ -49,9 +49,11 @@ def test_the_lists_reach_the_policy() -> None:
 
 def ended(client: PlainClient, run_id: str) -> dict[str, Any]:
     deadline = time.monotonic() + WAIT_S_MAX
-    while (run := client.runs.get(run_id))["state"] not in ("succeeded", "failed"):
+    run: dict[str, Any] = client.runs.get(run_id)
+    while run["state"] not in ("succeeded", "failed"):
         assert time.monotonic() < deadline, run
         time.sleep(0.02)
+        run = client.runs.get(run_id)
     return run
 
 

@@ -164,7 +164,7 @@ async def test_nothing_to_read_is_read_at_once(kind: Kind, target: Target) -> No
 )
 async def test_an_answer_that_is_none_may_have_been_sent(kind: Kind, target: Target, said: bytes | Silence) -> None:
     target.on("/v1/x", lambda _: said)
-    async with client_of(kind, target.url, retry=SOON, timeout_s=5) as client:
+    async with client_of(kind, target.url, retry=SOON, timeout_s=2) as client:
         with pytest.raises(errors.Unreachable) as raised:
             await client.register()
         assert raised.value.sent

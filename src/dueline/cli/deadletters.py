@@ -206,7 +206,7 @@ def _corrected(client: PlainClient, run_id: str, change: dict[str, Any]) -> dict
 
 def _redrive_all(client: PlainClient, asked: dict[str, Any], *, dry_run: bool, yes: bool) -> dict[str, Any]:
     """Call until nothing is left, at one pace. What was tried again and fails meanwhile is not tried once more."""
-    found = client.dead_letters.redrive_many(**asked, dry_run=True)
+    found: dict[str, Any] = client.dead_letters.redrive_many(**asked, dry_run=True)
     if dry_run or not found["matched"]:
         return found
     if not yes:

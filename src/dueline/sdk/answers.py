@@ -31,7 +31,7 @@ def read_answer(answer: Answer, kind: type[T]) -> T:
     if kind is str:
         return cast(T, answer.body.decode("utf-8", "replace"))
     try:
-        return cast(T, decoder_of(kind).decode(answer.body))
+        return cast(T, decoder_of(cast(Any, kind)).decode(answer.body))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return cast(T, _fitted(decode(answer.body), kind))
 
@@ -77,7 +77,8 @@ def _fitted_struct(value: dict[str, Any], kind: Any) -> Any:
 def _told_apart(value: dict[str, Any], structs: list[Any]) -> Any:
     """Which of several structs a value is, by its tag; None for one that is not known here."""
     for option in structs:
-        config = option.__struct_config__ if isinstance(option, type) else None
+        # A struct with parameters of its own has no tag, and stands behind an alias.
+        config = getattr(option, "__struct_config__", None)
         if config is None or config.tag is None or value.get(config.tag_field) == config.tag:
             return option
     return None

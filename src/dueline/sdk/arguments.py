@@ -142,12 +142,7 @@ def _plain(value: Any, field: str, problems: list[tuple[str, str]]) -> Any:
         return value
     match value:
         case datetime() | timedelta():
-            try:
-                is_instant = isinstance(value, datetime)
-                return instant_text(value, field=field) if is_instant else duration_text(value, field=field)
-            except Invalid as error:
-                problems.extend(error.problems)
-                return None
+            return _text(value, field, problems)
         case msgspec.Struct():
             return msgspec.to_builtins(value)
         case Mapping():
@@ -157,12 +152,24 @@ def _plain(value: Any, field: str, problems: list[tuple[str, str]]) -> Any:
     return value
 
 
+def _text(value: datetime | timedelta, field: str, problems: list[tuple[str, str]]) -> str | None:
+    try:
+        if isinstance(value, datetime):
+            return instant_text(value, field=field)
+        return duration_text(value, field=field)
+    except Invalid as error:
+        problems.extend(error.problems)
+        return None
+
+
 def _target(own: Mapping[str, Any]) -> dict[str, Any]:
     if "task" in own and "url" in own:
         raise invalid([("target", "is either a url to call or a task to carry out, not both")])
-    target = {name: dict(value) if isinstance(value, Mapping) else value for name, value in own.items()}
-    if isinstance(target.get("body"), bytes):
-        target["body_base64"] = b64encode(target.pop("body")).decode()
+    target: dict[str, Any] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in own.items()}
+    body = target.get("body")
+    if isinstance(body, bytes):
+        del target["body"]
+        target["body_base64"] = b64encode(body).decode()
     return target
 
 

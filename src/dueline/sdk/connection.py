@@ -57,12 +57,14 @@ class Connection:
 
     def _hung_up(self) -> bool:
         """Whether the server has closed the connection since the last answer: nothing else may be waiting to be read there."""
-        sock = self._connection.sock
-        if sock is None:
-            return False
-        poll = select.poll()
-        poll.register(sock, select.POLLIN | select.POLLHUP)
-        return bool(poll.poll(0))
+        return self._connection.sock is not None and has_news(self._connection.sock.fileno())
+
+
+def has_news(descriptor: int) -> bool:
+    """Whether something came over a socket that nobody has read, its end included."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN | select.POLLHUP)
+    return bool(poll.poll(0))
 
 
 def not_reached(address: Address, error: Exception) -> Unreachable:
@@ -84,4 +86,6 @@ def told(error: Exception) -> str:
 
 
 def _read(response: HTTPResponse) -> Answer:
-    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+    with response:
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read())

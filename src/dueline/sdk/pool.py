@@ -25,8 +25,12 @@ class Pool:
         self.address = address
         self._clock = clock
         self._connections_max = connections_max
+        self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._begin()
+        self._idle: list[Connection] = []
+        self._under_way: set[Connection] = set()
+        self._places = threading.BoundedSemaphore(connections_max)
+        self._interrupted = threading.Event()
 
     def send(self, step: Send) -> Answer:
         """The answer, or Unreachable."""
@@ -62,18 +66,10 @@ class Pool:
         for connection in idle:
             connection.close()
 
-    def _begin(self) -> None:
-        self._pid = os.getpid()
-        self._idle: list[Connection] = []
-        self._under_way: set[Connection] = set()
-        self._places = threading.BoundedSemaphore(self._connections_max)
-        self._interrupted = threading.Event()
-
     def _places_of_this_process(self) -> threading.BoundedSemaphore:
         if self._pid != os.getpid():
-            # Another thread of the parent may have held the lock in the moment of the fork.
-            self._lock = threading.Lock()
-            self._begin()
+            # Everything anew: another thread of the parent may have held the lock in the moment of the fork.
+            Pool.__init__(self, self.address, self._clock, connections_max=self._connections_max)
         return self._places
 
     def _send(self, request: Request, timeout_s: float) -> Answer:

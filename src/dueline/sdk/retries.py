@@ -54,7 +54,7 @@ def may_repeat(error: ApiError | Unreachable, *, method: str, knows: bool) -> bo
 def wait_s(policy: RetryPolicy, error: ApiError | Unreachable, *, attempt: int, fraction: float) -> float:
     """How long to wait after an attempt, at least as long as the server asks for. `fraction` is random, in [0, 1)."""
     # Bounded before it is raised: a policy of thousands of attempts must not overflow.
-    bound_s = min(policy.cap_s, policy.base_s * 2 ** min(attempt - 1, 32))
+    bound_s = min(policy.cap_s, policy.base_s * 2.0 ** min(attempt - 1, 32))
     asked_s = error.retry_after_s if isinstance(error, ApiError) else None
     return max(fraction * bound_s, asked_s or 0.0)
 

@@ -10,7 +10,7 @@ from typing import Any
 from dueline.sdk.address import Address
 from dueline.sdk.answers import Answer
 from dueline.sdk.calls import Request
-from dueline.sdk.connection import no_answer, not_reached
+from dueline.sdk.connection import has_news, no_answer, not_reached
 from dueline.sdk.flows import Send
 
 _HEAD_BYTES_MAX = 64 * 1024
@@ -34,8 +34,10 @@ class StreamConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether a request can be sent over it: nothing came since the last answer, not even an end."""
-        return self._writer is not None and not self._writer.is_closing() and not self._reader.touched
+        """Whether a request can be sent over it: nothing came since the last answer, not even an end that the loop has not seen yet."""
+        if self._writer is None or self._writer.is_closing() or self._reader.touched:
+            return False
+        return not has_news(self._writer.get_extra_info("socket").fileno())
 
     async def open(self) -> None:
         loop = asyncio.get_running_loop()

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict, Unpack
 
 from dueline.sdk.arguments import to_plain, without_none
 from dueline.sdk.calls import Call
 from dueline.sdk.endpoints import D, Resource, endpoint, listing
 from dueline.wire.pages import Page
 from dueline.wire.tenants import QuotasForm, TenantView
+
+
+class TenantFields(TypedDict, total=False):
+    """What may be set for a tenant; None goes back to the default."""
+
+    weight: float | None
+    quotas: Mapping[str, int | None] | QuotasForm | None
 
 
 class Tenants(Resource[D]):
@@ -33,6 +40,6 @@ class Tenants(Resource[D]):
         return Call(TenantView, (name,), body=without_none(to_plain({"weight": weight, "quotas": quotas})))
 
     @endpoint("PATCH /v1/tenants/{tenant}")
-    def patch(self, name: str, **fields: Any) -> Call[TenantView]:
+    def patch(self, name: str, **fields: Unpack[TenantFields]) -> Call[TenantView]:
         """Set some of them: `patch("default", quotas={"running": None})` lifts one quota and leaves the rest."""
         return Call(TenantView, (name,), body=to_plain(fields))
