@@ -71,7 +71,7 @@ def _may_be_left_out(demand: Demand, at_ms: int, run: Run | None, evidence: Evid
     if reason == "job_deleted" and run is not None:
         return _waited_for_deletion(demand, due_s, run, evidence)
     if reason == "overlap":
-        decided_s = instant_s(run.finished_at) if run is not None and run.finished_at is not None else due_s
+        decided_s = due_s if run is None or run.finished_at is None else evidence.right_s(instant_s(run.finished_at))
         return demand.overlap in ("skip", "queue_one") and _was_under_way(demand, decided_s, run, evidence)
     if reason is None or not reason.startswith(("coalesced", "misfire")) or demand.misfire == "fire_all":
         return False
@@ -95,8 +95,8 @@ def _was_under_way(demand: Demand, at_s: float, but: Run | None, evidence: Evide
     return any(
         other is not but
         and other.attempts
-        and instant_s(other.attempts[0].claimed_at) <= at_s + MOMENT_S
-        and (other.finished_at is None or at_s <= _reported_s(instant_s(other.finished_at), evidence))
+        and evidence.right_s(instant_s(other.attempts[0].claimed_at)) <= at_s + MOMENT_S
+        and (other.finished_at is None or at_s <= _reported_s(evidence.right_s(instant_s(other.finished_at)), evidence))
         for other in evidence.runs_of_job[demand.job_id]
     )
 

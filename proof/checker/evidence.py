@@ -86,6 +86,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         right = [run for run in self.runs if not any(_tells_a_time_in(run, begin_s, end_s) for begin_s, end_s in wrong)]
         return msgspec.structs.replace(self, runs=right)
 
+    def right_s(self, told_s: float) -> float:
+        """A time that the store told, by a clock that was right all along."""
+        for fault in self.faults:
+            if fault.store_clock_s and fault.begin_s <= told_s - fault.store_clock_s <= fault.settled_s:
+                return told_s - fault.store_clock_s
+        return told_s
+
     def faults_during(self, begin_s: float, end_s: float) -> list[Fault]:
         """Accidents whose time, until all had to be as before, meets a span."""
         return [

@@ -164,26 +164,37 @@ def figures(evidence: Evidence) -> dict[str, float]:
 
 
 def _drains(evidence: Evidence) -> dict[str, float]:
-    """How fast backlogs were worked off, each written by one call, and by how much slower those were that met a fault.
+    """How fast backlogs were worked off, and by how much slower those were that met a fault.
 
     The fastest count: whatever else a machine does makes one slower, and nothing makes it faster. Of those that met a fault the later half
     counts, because some faults slow things down more and more.
     """
-    backlogs: dict[float, list[float]] = defaultdict(list)
-    for call in evidence.done("adhoc"):
-        if call.marker.startswith("backlog-"):
-            backlogs[call.sent_s] += [hit.at_s for hit in evidence.hits_of.get(call.id or "", [])[:1]]
     inside: list[float] = []
     outside: list[float] = []
-    for _, hits in sorted(backlogs.items()):
-        if len(hits) > 1:
-            rate = (len(hits) - 1) / (max(hits) - min(hits))
-            (inside if evidence.faults_during(min(hits), max(hits)) else outside).append(rate)
+    for hits in _backlogs(evidence):
+        rate = (len(hits) - 1) / (hits[-1] - hits[0])
+        (inside if evidence.faults_during(hits[0], hits[-1]) else outside).append(rate)
     if not inside or not outside:
         return {}
     during, without = max(inside[len(inside) // 2 :]), max(outside)
     slower = {"drain_slower_percent": 100 * (1 - during / without)}
     return {"drain_inside_per_s": during, "drain_outside_per_s": without} | slower
+
+
+def _backlogs(evidence: Evidence) -> list[list[float]]:
+    """When the runs of each backlog were called, in order. One is written by one call or by several: what comes before the first of
+    another is over belongs to it."""
+    by_call: dict[float, list[float]] = defaultdict(list)
+    for call in evidence.done("adhoc"):
+        if call.marker.startswith("backlog-"):
+            by_call[call.sent_s] += [hit.at_s for hit in evidence.hits_of.get(call.id or "", [])[:1]]
+    backlogs: list[list[float]] = []
+    for sent_s, hits in sorted(by_call.items()):
+        if backlogs and sent_s < backlogs[-1][-1]:
+            backlogs[-1] = sorted(backlogs[-1] + hits)
+        else:
+            backlogs.append(sorted(hits))
+    return [hits for hits in backlogs if len(hits) > 1]
 
 
 def quiet_lags_ms(evidence: Evidence) -> tuple[list[float], list[float]]:

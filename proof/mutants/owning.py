@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proof.mutants.building import Edit, Mutant
-from proof.mutants.suites import AT_ONCE, BASELINE, FAILING_CALLS, MODEL, SIMULATION
+from proof.mutants.suites import AT_ONCE, BASELINE, FAILING_CALLS, LEASES, MODEL, SIMULATION
 
 _RUNS = "store/sqlite/queries/runs.sql"
 _PLANS = "store/sqlite/queries/plans.sql"
@@ -128,7 +128,7 @@ OWNING = [
         "lease_trusted_on",
         "a process trusts its lease for as long as nobody tells it otherwise",
         (Edit("domain/leases.py", "return now_s < self._until_s", 'return self._until_s > float("-inf")'),),
-        (SIMULATION,),
+        (SIMULATION, LEASES),
     ),
     Mutant(
         "taken_over_early",

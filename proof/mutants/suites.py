@@ -19,6 +19,7 @@ FAILING_CALLS = Suite(
 OUTCOMES = Suite("outcomes", ("tests/engine/execution/test_outcomes.py",))
 PLANNING = Suite("planning", ("tests/domain/test_planning.py",))
 DECISIONS = Suite("decisions", ("tests/engine/test_reaper_decisions.py", "tests/domain/test_retry.py"))
+LEASES = Suite("leases", ("tests/domain/test_leases.py",))
 CANCELS = Suite("cancels", ("tests/engine/test_cancel_previous.py",))
 LOOKS = Suite("looks", ("tests/worker/test_hints.py",))
 CALLS = Suite(

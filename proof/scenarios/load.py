@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from proof import load
-from proof.dump import live_runs
 from proof.fleet import START_S_MAX
 from proof.ground import DATABASE, Ground, served_by
 from proof.nemesis import RECOVERY_S, backends, seen
 from proof.scene import Plan, Scene
+from proof.target import Follower
 from proof.tools.pool import exhausted_connections
 from proof.tools.snapshot import held_snapshot
 from tests.support.postgres import PostgresServer
@@ -21,12 +21,12 @@ from tests.support.postgres import PostgresServer
 BURST = 10_000
 FEW_CONNECTIONS = 80
 """More than the fleet uses, and few enough to be taken quickly."""
-BACKLOG = 4_000
+CALLED_FOR = 10_000
+BACKLOG = 4 * CALLED_FOR
+"""It takes some seconds: of shorter ones the beginning and the end are too much."""
 BACKLOGS_BEFORE = 2
 BACKLOGS_HELD = 4
-BACKLOGS_AFTER = 2
-LIVE_STEADY = 100
-"""As many runs as are live without a backlog, about."""
+BACKLOGS_AFTER = 1
 DRAINED_S_MAX = 30.0
 DRAINED_POLL_S = 0.2
 
@@ -77,22 +77,25 @@ def few_connections(folder: Path, kept: ExitStack) -> Ground:  # noqa: ARG001
 def snapshot_held(scene: Scene) -> None:
     """Backlogs are worked off, some before, some while, and some after nothing that they leave behind can be cleaned away."""
     scene.until(2)
-    _work_off(scene, BACKLOGS_BEFORE)
+    called = scene.target.follow("backlog-")
+    _work_off(scene, called, BACKLOGS_BEFORE)
     with (
         scene.nemesis.fault("held snapshot", "PostgreSQL") as evidence,
         held_snapshot(scene.database.dsn(DATABASE)) as snapshot,
     ):
-        _work_off(scene, BACKLOGS_HELD)
+        _work_off(scene, called, BACKLOGS_HELD)
         evidence["transactions behind"] = snapshot.evidence()["transactions_behind"]
-    _work_off(scene, BACKLOGS_AFTER)
+    _work_off(scene, called, BACKLOGS_AFTER)
 
 
-def _work_off(scene: Scene, backlogs: int) -> None:
+def _work_off(scene: Scene, called: Follower, backlogs: int) -> None:
     """So many backlogs, one after the other. How fast each was, the judge learns from the target."""
     for _ in range(backlogs):
-        scene.client.adhoc_many([load.asked("backlog", f"{scene.target.url}/ok") for _ in range(BACKLOG)])
+        wanted = called.count() + BACKLOG
+        for _ in range(0, BACKLOG, CALLED_FOR):
+            scene.client.adhoc_many([load.asked("backlog", f"{scene.target.url}/ok") for _ in range(CALLED_FOR)])
         deadline = time.monotonic() + DRAINED_S_MAX
-        while ((live := live_runs(scene.client)) is None or live > LIVE_STEADY) and time.monotonic() < deadline:
+        while called.count() < wanted and time.monotonic() < deadline:
             time.sleep(DRAINED_POLL_S)
 
 

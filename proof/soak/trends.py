@@ -33,7 +33,8 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 LIMITS = {
-    "memory": Limit(0.05, 2 * MB),
+    # At thousands of runs a second, two bytes that are lost with each of them are more.
+    "memory": Limit(0.1, 10 * MB),
     "descriptors": Limit(0.05, 2.0),
     "connections": Limit(0.05, 2.0),
     "table": Limit(0.05, 2 * MB),
@@ -114,11 +115,17 @@ def _trend(name: str, points: Series, lasted_s: float) -> Trend:
     return Trend(
         name=name,
         level=level,
-        per_hour=theil_sen(settled) * HOUR_S,
+        per_hour=_steady_slope(settled) * HOUR_S,
         allowed=max(limit.share * level, limit.least) if limit is not None and judged else None,
         least=min(values),
         most=max(values),
     )
+
+
+def _steady_slope(points: Series) -> float:
+    """The least slope of all of it and of both its halves: what grows does so all the time, and what found another level does not."""
+    half = len(points) // 2
+    return min((theil_sen(part) for part in (points, points[:half], points[half:])), key=abs)
 
 
 def theil_sen(points: Sequence[tuple[float, float]]) -> float:

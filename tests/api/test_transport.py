@@ -175,3 +175,34 @@ def test_a_web_page_cannot_call_through_a_browser(api: ServedApi, headers: dict[
 @pytest.mark.parametrize("host", ["localhost:8700", "LOCALHOST", "[::1]:8700", "127.0.0.1", "127.1.2.3:1"])
 def test_the_server_goes_by_every_loopback_name(api: ServedApi, host: str) -> None:
     assert api.call("GET", "/v1/jobs", headers={"Host": host, "Origin": f"http://{host}"}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/v1/jobs", 200), ("GET", "/nowhere", 404), ("POST", "/v1/jobs", 400), ("PUT", "/v1/jobs", 405)],
+)
+def test_every_answer_names_its_request(api: ServedApi, method: str, path: str, status: int) -> None:
+    first, second = (api.call(method, path) for _ in range(2))
+    assert (first.status, second.status) == (status, status)
+    names = [reply.headers["x-request-id"] for reply in (first, second)]
+    assert len(set(names)) == 2
+    if status >= 400:
+        assert [reply.json["request_id"] for reply in (first, second)] == names
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("a", True),
+        ("7f.B_9:/+=@-", True),
+        ("x" * 128, True),
+        ("x" * 129, False),
+        ("", False),
+        ("a b", False),
+        ("a;b", False),
+    ],
+)
+def test_a_request_keeps_the_name_that_its_caller_gave_it(api: ServedApi, given: str, kept: bool) -> None:
+    told = api.call("GET", "/v1/jobs", headers={"X-Request-Id": given}).headers["x-request-id"]
+    assert (told == given) is kept
+    assert told

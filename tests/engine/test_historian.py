@@ -21,11 +21,17 @@ HOUR_S = 3_600.0
 
 
 class Passes:
-    """History that is swept in so many passes."""
+    """History that is swept in so many passes, and so many requests that are too old."""
 
-    def __init__(self, passes: int) -> None:
+    def __init__(self, passes: int, requests: int = 0) -> None:
         self.left = passes
+        self.requests = requests
         self.calls: list[str] = []
+
+    async def forget_requests(self, *, limit: int) -> int:
+        forgotten = min(self.requests, limit)
+        self.requests -= forgotten
+        return forgotten
 
     async def prepare_history(self, *, days_ahead: int) -> None:
         assert days_ahead == limits.HISTORY_DAYS_AHEAD
@@ -45,6 +51,14 @@ async def test_passes_follow_one_another_until_all_is_swept() -> None:
     assert delays[2:] == [HOUR_S, HOUR_S]
     assert max(delays[:2]) < 0.1
     assert history.calls == ["prepare", "sweep", "sweep", "sweep", "prepare", "sweep"]
+
+
+async def test_they_follow_until_all_requests_are_forgotten_that_are_too_old() -> None:
+    history = Passes(0, requests=2 * limits.HISTORY_SWEPT_MAX)
+    historian = Historian(history, keep_days=7)
+    delays = [await historian.step() for _ in range(3)]
+    assert (history.requests, delays[2]) == (0, HOUR_S)
+    assert max(delays[:2]) < 0.1
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from proof.checker.evidence import Evidence
 from proof.checker.verdict import judge
 from proof.records import Fault, Run
-from tests.proof.logs import BEGIN_S, attempt, call, clean, hits_of, run, spoilt
+from tests.proof.logs import BEGIN_S, at, attempt, call, clean, hits_of, run, spoilt
 
 BACKLOG = 11
 
@@ -23,7 +23,7 @@ def with_backlogs(evidence: Evidence, *, last_s: dict[float, float]) -> Evidence
             one = run(f"backlog-{begin:g}-{number}", second, [attempt(1, second)], kind="adhoc")
             runs.append(one)
             hits += hits_of(one)
-            calls.append(call("adhoc", begin - 1, marker=one.tags[0], id=one.id, asked={"tags": one.tags}))
+            calls.append(call("adhoc", begin - 0.5, marker=one.tags[0], id=one.id, asked={"tags": one.tags}))
     return spoilt(evidence, calls=calls, runs=runs, hits=hits)
 
 
@@ -36,6 +36,13 @@ def test_backlogs_that_met_a_fault_are_held_against_those_that_did_not() -> None
     assert verdict.figures["drain_slower_percent"] == pytest.approx(50, rel=0.02)
 
 
+def test_a_backlog_that_was_written_by_several_calls_is_one() -> None:
+    """The second call is made while what the first asked for is being worked off; the third is not."""
+    verdict = judge(with_backlogs(clean(), last_s={1: 2.0, 2.5: 1.5, 4.9: 4.4, 17: 2.0}))
+    assert verdict.figures["drain_outside_per_s"] == pytest.approx(21 / 3, rel=0.01)
+    assert verdict.figures["drain_inside_per_s"] == pytest.approx(10 / 4.4, rel=0.01)
+
+
 def test_without_backlogs_there_is_no_rate() -> None:
     assert "drain_slower_percent" not in judge(clean()).figures
 
@@ -46,19 +53,24 @@ def an_hour_ago(one: Run, second: float) -> Run:
     return msgspec.structs.replace(one, attempts=[told], finished_at=told.finished_at)
 
 
+def behind_an_hour(begin: float, settled: float) -> Fault:
+    """The store's clock, between two seconds."""
+    return Fault(
+        kind="clock jump",
+        victim="PostgreSQL",
+        begin_s=BEGIN_S + begin,
+        end_s=BEGIN_S + settled,
+        settled_s=BEGIN_S + settled,
+        store_clock_s=-3600.0,
+        evidence={"an hour behind": True},
+    )
+
+
 def test_times_of_a_clock_that_was_wrong_are_not_compared() -> None:
     evidence = clean()
     runs = [an_hour_ago(one, 18) if one.id == "run_every_18" else one for one in evidence.runs]
     assert "I8" in judge(spoilt(evidence, runs=runs)).broken
-    jump = Fault(
-        kind="clock jump",
-        victim="PostgreSQL",
-        begin_s=BEGIN_S + 17,
-        end_s=BEGIN_S + 19,
-        settled_s=BEGIN_S + 19,
-        store_clock_s=-3600.0,
-        evidence={"an hour behind": True},
-    )
+    jump = behind_an_hour(17, 19)
     assert judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, jump])).broken == []
     elsewhere = msgspec.structs.replace(jump, store_clock_s=-7200.0)
     assert "I8" in judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, elsewhere])).broken
@@ -78,3 +90,16 @@ def test_an_end_that_could_not_be_reported_still_kept_others_out() -> None:
     fault, noise = evidence.faults
     before = msgspec.structs.replace(fault, begin_s=BEGIN_S + 2.5)
     assert judge(spoilt(evidence, runs=runs, faults=[before, noise])).broken == []
+
+
+def test_what_kept_others_out_is_told_by_a_clock_that_was_right() -> None:
+    """`alone` stood in its own way in second 10, which the store told an hour too early."""
+    evidence = clean()
+    behind = at(10.01 - 3600)
+    runs = [
+        msgspec.structs.replace(one, finished_at=behind) if one.reason == "overlap" else one for one in evidence.runs
+    ]
+    jump = behind_an_hour(9, 14)
+    assert judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, jump])).broken == []
+    later = msgspec.structs.replace(jump, begin_s=BEGIN_S + 10.5)
+    assert "I1" in judge(spoilt(evidence, runs=runs, faults=[*evidence.faults, later])).broken

@@ -35,6 +35,8 @@ from dueline.api import (
 )
 from dueline.api.health import Writes
 from dueline.api.problems import Refused, problem_response
+from dueline.api.repeats import answer_once, has_key
+from dueline.api.requestids import REQUEST_ID, request_id_of
 from dueline.api.requests import Query, check_caller
 from dueline.api.routes import ApiRoute, Surface, Vitals
 
@@ -110,7 +112,8 @@ class Endpoint:
         except ClientDisconnect:
             return
         except Exception as error:  # reason: a bug must reach the caller as an answer that reveals nothing.
-            response = problem_response(error, method=request.method, path=scope["path"])
+            response = problem_response(error, request)
+        response.headers[REQUEST_ID] = request_id_of(request)
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -124,10 +127,12 @@ class Endpoint:
         if route.method == "GET":
             return await route.handler(self._surface, request)
         with self._writes.watched():
+            if has_key(request):
+                return await answer_once(self._surface, request, route)
             return await route.handler(self._surface, request)
 
 
 def _no_route(request: Request, _error: Exception) -> Response:
-    return problem_response(
-        Refused(404, "not-found", "There is no such path."), method=request.method, path=request.url.path
-    )
+    response = problem_response(Refused(404, "not-found", "There is no such path."), request)
+    response.headers[REQUEST_ID] = request_id_of(request)
+    return response

@@ -149,6 +149,7 @@ ROUTES = (
         summary="Try again all dead letters that match, as many as one call takes.",
         request=BulkRedriveInput,
         response=BulkRedriveView,
+        repeatable=True,
     ),
     ApiRoute(
         method="POST",
@@ -157,6 +158,7 @@ ROUTES = (
         summary="Put aside all dead letters that match, as many as one call takes.",
         request=MatchInput,
         response=PurgeView,
+        repeatable=True,
     ),
     ApiRoute(
         method="GET",

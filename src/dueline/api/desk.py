@@ -209,6 +209,7 @@ ROUTES = (
         request=RegisterInput,
         response=RegisteredView,
         status=201,
+        repeatable=True,
     ),
     ApiRoute(
         method="POST",
@@ -217,6 +218,7 @@ ROUTES = (
         summary="Say that a worker is alive; hear what it is to break off, and whether it is to end.",
         request=HeartbeatInput,
         response=HeartbeatView,
+        repeatable=True,
     ),
     ApiRoute(
         method="POST",
@@ -225,6 +227,7 @@ ROUTES = (
         summary="Take runs that are due, waiting a while for the first.",
         request=LeaseInput,
         response=LeaseView,
+        repeatable=True,
     ),
     ApiRoute(
         method="POST",
@@ -233,6 +236,7 @@ ROUTES = (
         summary="Say what became of runs.",
         request=ReportInput,
         response=AcceptedView,
+        repeatable=True,
     ),
     ApiRoute(
         method="POST",
@@ -241,6 +245,7 @@ ROUTES = (
         summary="Give back runs that were not started.",
         request=ReleaseInput,
         response=AcceptedView,
+        repeatable=True,
     ),
     ApiRoute(
         method="POST",
@@ -249,6 +254,7 @@ ROUTES = (
         summary="Say how far runs are, and from where a next attempt may go on.",
         request=ProgressInput,
         response=AcceptedView,
+        repeatable=True,
     ),
     ApiRoute(
         method="DELETE",

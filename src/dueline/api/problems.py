@@ -7,8 +7,10 @@ from pathlib import Path
 from traceback import extract_tb
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import Response
 
+from dueline.api.requestids import request_id_of
 from dueline.domain.errors import (
     Conflict,
     DuelineError,
@@ -72,34 +74,39 @@ _STATUSES: dict[type[DuelineError], tuple[int, str]] = {
 }
 
 
-def problem_response(error: Exception, *, method: str, path: str) -> Response:
+def problem_response(error: Exception, request: Request) -> Response:
     """The answer to a request that ended with an exception."""
+    problem, headers = _told(error, request)
+    problem = msgspec.structs.replace(problem, request_id=request_id_of(request))
+    return Response(encode(problem), problem.status, media_type=PROBLEM_JSON, headers=headers)
+
+
+def _told(error: Exception, request: Request) -> tuple[Problem, dict[str, str]]:
+    """The problem, and headers that go with it."""
+    path: str = request.scope["path"]
     if isinstance(error, Refused):
-        return _response(error.status, error.slug, str(error), path, headers=error.headers)
+        return _problem(error.status, error.slug, str(error), path, []), error.headers
     for kind, (status, slug) in _STATUSES.items():
         if isinstance(error, kind):
-            return _known_response(error, status, slug, path)
-    _log_unexpected(error, method)
-    return _response(500, "internal", "Something broke; the log of the server has it.", path)
+            return _known(error, status, slug, request)
+    _log_unexpected(error, request)
+    return _problem(500, "internal", "Something broke; the log of the server has it.", path, []), {}
 
 
-def _known_response(error: Exception, status: int, slug: str, path: str) -> Response:
+def _known(error: Exception, status: int, slug: str, request: Request) -> tuple[Problem, dict[str, str]]:
+    path: str = request.scope["path"]
     if isinstance(error, StoreUnavailable):
         # Its text may name hosts and users of the database.
-        log.warning("request refused", reason=str(error))
-        headers = {"retry-after": str(RETRY_AFTER_S)}
-        return _response(
-            status, slug, "The store cannot be reached; whether a write took effect is unknown.", path, headers=headers
-        )
+        log.warning("request refused", reason=str(error), request_id=request_id_of(request))
+        detail = "The store cannot be reached; whether a write took effect is unknown."
+        return _problem(status, slug, detail, path, []), {"retry-after": str(RETRY_AFTER_S)}
     if isinstance(error, Invalid | Conflict):
-        problem = refusal_problem(error, path)
-        return Response(encode(problem), status, media_type=PROBLEM_JSON)
+        return refusal_problem(error, path), {}
+    told = _problem(status, slug, str(error), path, [])
     if isinstance(error, OverQuota):
         headers = {} if error.retry_after_s is None else {"retry-after": str(error.retry_after_s)}
-        told = _problem(status, slug, str(error), path, [])
-        told = msgspec.structs.replace(told, quota=error.quota, limit=error.limit, used=error.used)
-        return Response(encode(told), status, media_type=PROBLEM_JSON, headers=headers)
-    return _response(status, slug, str(error), path)
+        return msgspec.structs.replace(told, quota=error.quota, limit=error.limit, used=error.used), headers
+    return told, {}
 
 
 def refusal_problem(error: Invalid | Conflict, path: str = "") -> Problem:
@@ -108,10 +115,6 @@ def refusal_problem(error: Invalid | Conflict, path: str = "") -> Problem:
     errors = [FieldProblem(field, reason) for field, reason in error.problems]
     several = isinstance(error, Invalid) and len(errors) != 1
     return _problem(status, slug, f"{len(errors)} fields need correction." if several else str(error), path, errors)
-
-
-def _response(status: int, slug: str, detail: str, path: str, *, headers: dict[str, str] | None = None) -> Response:
-    return Response(encode(_problem(status, slug, detail, path, [])), status, media_type=PROBLEM_JSON, headers=headers)
 
 
 def _problem(status: int, slug: str, detail: str, path: str, errors: list[FieldProblem]) -> Problem:
@@ -125,7 +128,13 @@ def _problem(status: int, slug: str, detail: str, path: str, errors: list[FieldP
     )
 
 
-def _log_unexpected(error: Exception, method: str) -> None:
+def _log_unexpected(error: Exception, request: Request) -> None:
     """Where it broke, and not with what: messages and requests may carry what people want kept secret."""
     where = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in extract_tb(error.__traceback__)]
-    log.error("request broke", method=method, error=type(error).__name__, where=" < ".join(reversed(where)))
+    log.error(
+        "request broke",
+        method=request.method,
+        error=type(error).__name__,
+        where=" < ".join(reversed(where)),
+        request_id=request_id_of(request),
+    )

@@ -85,6 +85,7 @@ ROUTES = (
         summary="Start no more runs of a queue.",
         request=PauseInput,
         response=QueueView,
+        repeatable=True,
     ),
     ApiRoute(
         method="POST",

@@ -84,5 +84,6 @@ ROUTES = (
         summary="Decide what is overdue, by one policy and at one pace.",
         request=RecoveryInput,
         response=RecoveryView,
+        repeatable=True,
     ),
 )

@@ -72,7 +72,22 @@ def check_caller(request: Request) -> None:
 
 
 async def raw_body(request: Request, *, types: Sequence[str] = JSON) -> bytes:
-    """The body, refused before more of it is read than is allowed. An absent content type means JSON."""
+    """The body, of one of the types. An absent content type means JSON."""
+    body = await kept_body(request)
+    if body:
+        _check_type(request.headers.get("content-type"), types)
+    return body
+
+
+async def kept_body(request: Request) -> bytes:
+    """The body, refused before more of it is read than is allowed, and kept for whoever asks for it again."""
+    if not hasattr(request.state, "body"):
+        request.state.body = await _read_to_its_end(request)
+    body: bytes = request.state.body
+    return body
+
+
+async def _read_to_its_end(request: Request) -> bytes:
     most = limits.BODY_BYTES_MAX
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and (len(declared) > 15 or int(declared) > most):
@@ -87,8 +102,6 @@ async def raw_body(request: Request, *, types: Sequence[str] = JSON) -> bytes:
                 chunks.append(chunk)
     except TimeoutError:
         raise Refused(408, "body-too-slow", f"The body did not arrive within {BODY_READ_S:g} s.") from None
-    if size:
-        _check_type(request.headers.get("content-type"), types)
     return b"".join(chunks)
 
 

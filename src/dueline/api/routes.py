@@ -25,6 +25,7 @@ from dueline.engine.limiting import LimitDesk
 from dueline.engine.operations import Operations
 from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.recoveries import Recoveries
+from dueline.engine.requests import Requests
 from dueline.engine.shares import Shares
 from dueline.engine.signing import SigningDesk
 from dueline.engine.tallies import Tallies
@@ -64,6 +65,7 @@ class Surface(Vitals, frozen=True, kw_only=True):
     signing: SigningDesk
     tenants: Tenants
     desk: Desk
+    requests: Requests
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
 
 
@@ -98,6 +100,7 @@ def make_surface(
         signing=SigningDesk(store, chance),
         tenants=Tenants(store, quotas),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),
+        requests=Requests(store),
         ready=ready,
         tallies=tallies,
         payload_bytes_max=payload_bytes_max,
@@ -118,5 +121,7 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     response: Any = None
     status: int = 200
     query: tuple[str, ...] = ()
+    repeatable: bool = False
+    """Whether to do it again changes nothing more: so it may be, where it was not answered."""
     whole_path: bool = False
     """Whether the parameter at the end takes the rest of the path, slashes and all."""

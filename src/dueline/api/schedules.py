@@ -62,5 +62,6 @@ ROUTES = (
         summary="Show what a schedule means: in words, and by its next fires.",
         request=PreviewInput,
         response=PreviewView,
+        repeatable=True,
     ),
 )

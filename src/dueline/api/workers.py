@@ -82,5 +82,6 @@ ROUTES = (
         handler=drain,
         summary="Ask a process to end in order.",
         response=WorkerView,
+        repeatable=True,
     ),
 )

@@ -48,6 +48,10 @@ class NamesTaken(Conflict):
         self.job_ids = frozenset(job_ids)
 
 
+class AskedBefore(DuelineError):
+    """The request in hand was carried out before, or is by another at this moment: its answer is that of the other. Nothing was done."""
+
+
 class VersionMismatch(DuelineError):
     """Somebody else changed the job first: read it again, then decide."""
 

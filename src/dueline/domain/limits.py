@@ -140,6 +140,9 @@ DEDUPE_WINDOW_MS_MAX = 30 * 86_400_000
 KEY_SWEEP_MS = 60_000
 """How long after its run is written and due a dedupe key is first looked at, whether it is free: most runs have ended by then, and every
 statement that began before the run was there."""
+REQUEST_KEPT_MS = 24 * 3_600_000
+"""How long a request with a key is remembered, with its answer."""
+REQUEST_KEY_LETTERS_MAX = 255
 LABELS_MAX = 16
 RETRY_AFTER_MS_MAX = 3_600_000
 """The longest wait a target may impose by Retry-After."""

@@ -1,6 +1,8 @@
-"""Makes room in history for the days to come, and forgets what is too old."""
+"""Makes room in history for the days to come, and forgets what is too old: finished runs, and requests with their answers."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 from dueline.domain import limits
 from dueline.store.protocol import HistoryStore
@@ -10,8 +12,14 @@ _PAUSE_S = 0.02
 """Between the passes of a sweep others have their turn."""
 
 
+class HistorianStore(HistoryStore, Protocol):
+    """What a historian needs of the store; see `RequestStore`."""
+
+    async def forget_requests(self, *, limit: int) -> int: ...
+
+
 class Historian:
-    def __init__(self, store: HistoryStore, *, keep_days: int) -> None:
+    def __init__(self, store: HistorianStore, *, keep_days: int) -> None:
         self._store = store
         self._keep_days = keep_days
         self._sweeping = False
@@ -19,5 +27,8 @@ class Historian:
     async def step(self) -> float:
         if not self._sweeping:
             await self._store.prepare_history(days_ahead=limits.HISTORY_DAYS_AHEAD)
-        self._sweeping = await self._store.sweep_history(keep_days=self._keep_days, limit=limits.HISTORY_SWEPT_MAX)
+        most = limits.HISTORY_SWEPT_MAX
+        requests = await self._store.forget_requests(limit=most)
+        runs = await self._store.sweep_history(keep_days=self._keep_days, limit=most)
+        self._sweeping = runs or requests == most
         return _PAUSE_S if self._sweeping else _AGAIN_S

@@ -22,6 +22,7 @@ from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.names import Names
+from dueline.store.requests import RequestStore
 from dueline.store.shapes import (
     Blocked,
     CancelAnswer,
@@ -355,6 +356,7 @@ class Store(
     GateStore,
     DeadLetterStore,
     SecretStore,
+    RequestStore,
     TenantStore,
     JobTypeStore,
     CalendarStore,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from dueline.domain.job import Definition, Job
 from dueline.domain.ledger import SkipReason, Unfired, Verdict
 from dueline.domain.planning import Position
 from dueline.domain.quotas import Quotas
+from dueline.domain.requests import AskedRequest, KeptAnswer
 from dueline.domain.run import Attempt, Outcome, OutcomeKind, Run
 from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
@@ -33,6 +35,7 @@ _definition = msgspec.json.Decoder(Definition)
 _calendar = msgspec.json.Decoder(Calendar)
 _rates = msgspec.json.Decoder(dict[str, float])
 _quotas = msgspec.json.Decoder(Quotas)
+_headers = msgspec.json.Decoder(dict[str, str])
 _NO_QUOTAS = Quotas()
 
 
@@ -276,3 +279,14 @@ def to_at_gate(row: Any, under_way: Sequence[Any]) -> AtGate | None:
     name, scope, most, interval_us, burst, full_us, taken, before = row
     seen = Seen(Scope(scope), most, interval_us, burst, full_us, taken)
     return AtGate(name, seen, before, tuple(RunId(one[0]) for one in under_way))
+
+
+def answer_columns(answer: KeptAnswer) -> tuple[int, str, bytes]:
+    """JSON shrinks to a tenth, and a bulk call may be answered by megabytes of it."""
+    return answer.status, _encoder.encode(answer.headers).decode(), zlib.compress(answer.body, 1)
+
+
+def to_asked_request(row: Any) -> AskedRequest:
+    digest, about, age_ms, status, headers, body = row
+    answer = None if status is None else KeptAnswer(status, _headers.decode(headers), zlib.decompress(body))
+    return AskedRequest(digest, about, age_ms, answer)

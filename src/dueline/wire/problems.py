@@ -22,7 +22,7 @@ class FieldProblem(msgspec.Struct, frozen=True):
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An error as RFC 9457 has it. `type` is stable and names what to do next; `errors` are the fields at fault. A 429 tells which `quota`
-    it is about, its `limit`, and how much of it is `used`."""
+    it is about, its `limit`, and how much of it is `used`. By the `request_id` the server's log tells more."""
 
     type: str
     title: str
@@ -33,6 +33,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     quota: str | None = None
     limit: int | None = None
     used: int | None = None
+    request_id: str | None = None
 
 
 class Problems:

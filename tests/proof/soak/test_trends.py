@@ -34,8 +34,9 @@ def growing(name: str, points: Series) -> bool:
 
 def test_what_grows_is_found_through_the_noise() -> None:
     assert not growing("memory worker-1", series(0.0, noise=3 * MB))
-    assert not growing("memory worker-1", series(2 * MB, noise=1 * MB))
-    assert growing("memory worker-1", series(10 * MB, noise=3 * MB))
+    assert not growing("memory worker-1", series(8 * MB, noise=1 * MB))
+    assert growing("memory worker-1", series(15 * MB, noise=1 * MB))
+    assert growing("memory worker-1", series(30 * MB, noise=3 * MB))
     assert growing("descriptors worker-1", series(20.0, level=50.0, noise=5))
     assert not growing("descriptors worker-1", series(0.0, level=50.0, noise=5))
     assert growing("index runs_ready", series(8 * MB, level=4 * MB))
@@ -47,9 +48,16 @@ def test_what_shrinks_and_what_is_not_judged_does_not_grow() -> None:
 
 
 def test_the_beginning_does_not_count() -> None:
-    """A cache that fills within the first fifth is no leak; one that fills for half of the time is told to be one."""
-    assert not growing("memory worker-1", [(at_s, min(at_s / 300, 1.0) * 100 * MB) for at_s, _ in series(0.0)])
-    assert growing("memory worker-1", [(at_s, min(at_s / 1200, 1.0) * 100 * MB) for at_s, _ in series(0.0)])
+    """A cache that fills is no leak; one that fills nearly all the time is told to be one."""
+    for fills_s in (300, 1_000):
+        filling = [(at_s, min(at_s / fills_s, 1.0) * 100 * MB) for at_s, _ in series(0.0)]
+        assert not growing("memory worker-1", filling)
+    assert growing("memory worker-1", [(at_s, min(at_s / 1_700, 1.0) * 100 * MB) for at_s, _ in series(0.0)])
+
+
+def test_what_finds_another_level_does_not_grow() -> None:
+    assert not growing("table runs", [(at_s, value + 50 * MB * (at_s > 1_200)) for at_s, value in series(0.0)])
+    assert growing("table runs", [(at_s, value + 50 * MB * (at_s > 1_200)) for at_s, value in series(8 * MB)])
 
 
 def test_a_process_that_did_not_live_for_long_is_told_and_not_judged() -> None:

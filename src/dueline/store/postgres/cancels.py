@@ -12,6 +12,7 @@ from dueline.store.postgres.database import Connection
 from dueline.store.postgres.following import follow_and_leave, lock_awaiting
 from dueline.store.postgres.part import Part, queries
 from dueline.store.postgres.progress import SWEPT_NOTHING, sweep_progress
+from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import Blocked, CancelAnswer, CancelAsked
 
 _SQL = queries("cancels")
@@ -73,16 +74,22 @@ class CancelPart(Part):
         return await self._end(_SQL["cancel_waiting"], run_ids, [reason for _, reason in ends])
 
     async def cancel_runs(self, tenant: str, run_ids: Sequence[RunId], *, reason: str) -> dict[RunId, CancelAnswer]:
-        async with self._database.transaction() as connection:
-            awaiting = await lock_awaiting(connection, run_ids)
-            await connection.execute(_SQL["lock_runs"], tenant, run_ids)
-            rows = await connection.fetch(_SQL["cancel_found"], tenant, run_ids)
-            answers = {RunId(run_id): _ANSWERS[executing] for run_id, executing in rows}
-            unstarted = [run_id for run_id, answer in answers.items() if answer is CancelAnswer.ENDED]
-            under_way = [run_id for run_id, answer in answers.items() if answer is CancelAnswer.ASKED]
-            ended = await connection.fetch(_SQL["cancel_runs"], unstarted, reason) if unstarted else []
-            asked = await connection.fetch(_SQL["displace_ask"], under_way, reason) if under_way else []
-            topics = await follow_and_leave(connection, ended, awaiting)
+        try:
+            async with self._effect(only(run_ids)) as connection:
+                awaiting = await lock_awaiting(connection, run_ids)
+                await connection.execute(_SQL["lock_runs"], tenant, run_ids)
+                rows = await connection.fetch(_SQL["cancel_found"], tenant, run_ids)
+                answers = {RunId(run_id): _ANSWERS[executing] for run_id, executing in rows}
+                unstarted = [run_id for run_id, answer in answers.items() if answer is CancelAnswer.ENDED]
+                under_way = [run_id for run_id, answer in answers.items() if answer is CancelAnswer.ASKED]
+                if not unstarted and not under_way:
+                    raise NothingDone(answers)
+                ended = await connection.fetch(_SQL["cancel_runs"], unstarted, reason) if unstarted else []
+                asked = await connection.fetch(_SQL["displace_ask"], under_way, reason) if under_way else []
+                topics = await follow_and_leave(connection, ended, awaiting)
+        except NothingDone as nothing:
+            over: dict[RunId, CancelAnswer] = nothing.value
+            return over
         if asked:
             topics.add("cancel")
         self._notices.announce(*topics)

@@ -38,7 +38,7 @@ _NO_PLAN = (None, None, None, None)
 
 class ChangePart(Part):
     async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
-        async with self._database.transaction() as connection:
+        async with self._effect(job_id) as connection:
             hand = await _lock(connection, tenant, job_id)
             change = decide(hand)
             try:

@@ -122,6 +122,12 @@ class Database:
             yield connection
 
     @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection whose statements commit by themselves."""
+        async with unavailable_when_broken(), self._acquire() as connection:
+            yield connection
+
+    @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Connection]:
         """For several reads that see one moment."""
         async with (

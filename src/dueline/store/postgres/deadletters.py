@@ -10,6 +10,7 @@ from dueline.domain.ids import RunId
 from dueline.store.postgres.part import Part, queries
 from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.records import to_run
+from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
 
 _SQL = queries("deadletters")
@@ -45,16 +46,21 @@ class DeadLetterPart(Part):
     async def redrive(self, tenant: str, redrives: Sequence[Redrive]) -> set[RunId]:
         """Whoever locks a dead letter writes the run in its place. Only with that run there it is dealt with."""
         run_ids = [one.run_id for one in redrives]
-        async with self._database.transaction() as connection:
-            found = {row[0] for row in await connection.fetch(_SQL["found"], tenant, run_ids)}
-            runs = [one.run for one in redrives if one.run_id in found]
-            if runs:
-                ranks = await self._ranks.of_new(runs)
-                await connection.execute(_RUNS["enqueue"], *enqueue_arguments(runs, ranks))
-            rows = await connection.fetch(_SQL["redriven"], tenant, run_ids, [one.run.id for one in redrives])
-            redriven = {RunId(row[0]) for row in rows}
-            if runs:
-                await connection.execute(_SQL["purge"], tenant, list(found & redriven))
+        try:
+            async with self._effect(only(one.run.id for one in redrives)) as connection:
+                found = {row[0] for row in await connection.fetch(_SQL["found"], tenant, run_ids)}
+                runs = [one.run for one in redrives if one.run_id in found]
+                if runs:
+                    ranks = await self._ranks.of_new(runs)
+                    await connection.execute(_RUNS["enqueue"], *enqueue_arguments(runs, ranks))
+                rows = await connection.fetch(_SQL["redriven"], tenant, run_ids, [one.run.id for one in redrives])
+                redriven = {RunId(row[0]) for row in rows}
+                if not redriven:
+                    raise NothingDone(redriven)
+                if runs:
+                    await connection.execute(_SQL["purge"], tenant, list(found & redriven))
+        except NothingDone:
+            return set()
         if runs:
             self._notices.announce("waiting", *{f"ready/{run.queue}" for run in runs})
         return redriven

@@ -23,6 +23,7 @@ from dueline.store.records import (
     target_type,
     to_job,
 )
+from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import JobFilter, NewJob, VersionInForce
 
 _SQL = queries("jobs")
@@ -45,7 +46,10 @@ class JobPart(Part):
     ) -> list[Job | None]:
         # In the order of their names, for which those who want the same ones wait.
         in_order = sorted(jobs, key=lambda job: (job.tenant, job.definition.name))
-        created_ms = await self._create(in_order, atomic=atomic, jobs_max=jobs_max)
+        try:
+            created_ms = await self._create(in_order, atomic=atomic, jobs_max=jobs_max)
+        except NothingDone:
+            return [None] * len(jobs)
         return [created_job(job, created_ms=created_ms[job.id]) if job.id in created_ms else None for job in jobs]
 
     async def _create(self, jobs: Sequence[NewJob], *, atomic: bool, jobs_max: int | None) -> dict[bytes, int]:
@@ -67,16 +71,22 @@ class JobPart(Part):
             [bool(calendar_names(definition)) for definition in definitions],
         ]
         uses = [(job.tenant, name, job.id) for job in jobs for name in calendar_names(job.definition)]
+        about = only(job.id for job in jobs)
         if not uses and not atomic and jobs_max is None:
-            rows = await self._database.fetch(_SQL["create"], *args)
+            async with self._lone_effect(about) as connection:
+                rows = await connection.fetch(_SQL["create"], *args)
+                if not rows:
+                    raise NothingDone({})
         else:
-            async with self._database.transaction() as connection:
+            async with self._effect(about) as connection:
                 if jobs_max is not None:
                     await lock_tenant(connection, jobs[0].tenant)
                 rows = await connection.fetch(_SQL["create"], *args)
                 created = {row[0] for row in rows}
                 if atomic and (taken := {job.id for job in jobs} - created):
                     raise NamesTaken(taken)
+                if not created:
+                    raise NothingDone({})
                 await use_calendars(connection, [use for use in uses if use[2] in created])
                 if jobs_max is not None:
                     await check_jobs(connection, jobs[0].tenant, jobs_max=jobs_max, created=len(created))

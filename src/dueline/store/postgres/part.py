@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from operator import attrgetter
 from typing import Any, Protocol
 
+from dueline.domain import limits
+from dueline.domain.errors import AskedBefore
 from dueline.domain.fairness import Contender
 from dueline.domain.ids import JobId
 from dueline.domain.ledger import Unfired
 from dueline.domain.planning import Position
+from dueline.domain.requests import RequestKey
 from dueline.domain.run import NewRun
-from dueline.store.postgres.database import Database
+from dueline.store.postgres.database import Connection, Database
 from dueline.store.postgres.fronts import Fronts
 from dueline.store.postgres.notices import Notices
 from dueline.store.queries import load_queries
 from dueline.store.records import join_tags
+from dueline.store.requests import IN_HAND
+
+
+def queries(noun: str) -> dict[str, str]:
+    return load_queries("postgres", noun)
+
+
+_REQUESTS = queries("requests")
 
 
 class Ranks(Protocol):
@@ -34,6 +46,30 @@ class Part:
         self._notices = notices
         self._ranks = ranks
         self._fronts = Fronts()
+
+    @asynccontextmanager
+    async def _effect(self, about: bytes = b"") -> AsyncIterator[Connection]:
+        """A transaction that does what people asked for, `about` one thing. The request in hand is written down in it."""
+        in_hand = IN_HAND.get()
+        async with self._database.transaction() as connection:
+            if in_hand is not None and not in_hand.noted:
+                await _note_request(connection, in_hand.key, about)
+            yield connection
+        if in_hand is not None:
+            in_hand.noted = True
+
+    @asynccontextmanager
+    async def _lone_effect(self, about: bytes = b"") -> AsyncIterator[Connection]:
+        """The same for a single statement: where no request is in hand, it commits by itself."""
+        async with self._database.connection() if IN_HAND.get() is None else self._effect(about) as connection:
+            yield connection
+
+
+async def _note_request(connection: Connection, key: RequestKey, about: bytes) -> None:
+    """Whoever else has the same one in hand waits here for the end of this transaction."""
+    args = (key.tenant, key.endpoint, key.key, key.digest, about, limits.REQUEST_KEPT_MS)
+    if not await connection.fetch(_REQUESTS["note"], *args):
+        raise AskedBefore(f"the request {key.key} was carried out before")
 
 
 in_order = attrgetter("run_id")
@@ -99,7 +135,3 @@ def sparse_column(values: list[Any]) -> list[Any]:
 def common_column(values: list[Any]) -> list[Any]:
     """A column that is never null, and of which as a rule all runs have the same: an array of one element says so."""
     return values[:1] if values and values.count(values[0]) == len(values) else values
-
-
-def queries(noun: str) -> dict[str, str]:
-    return load_queries("postgres", noun)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dueline.store.postgres.part import Part, queries
+from dueline.store.requests import NothingDone
 from dueline.store.shapes import QueueState
 
 _SQL = queries("queues")
@@ -24,6 +25,11 @@ class QueuePart(Part):
         await self._database.fetch(_SQL["pause"], queue, note)
 
     async def resume_queue(self, queue: str) -> bool:
-        rows = await self._database.fetch(_SQL["resume"], queue)
+        try:
+            async with self._lone_effect() as connection:
+                if not await connection.fetch(_SQL["resume"], queue):
+                    raise NothingDone(False)
+        except NothingDone:
+            return False
         self._notices.announce(f"ready/{queue}")
-        return bool(rows)
+        return True

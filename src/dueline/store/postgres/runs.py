@@ -21,6 +21,7 @@ from dueline.store.postgres.gates import leave_gates
 from dueline.store.postgres.part import Part, common_column, in_order, queries, run_columns, sparse_column
 from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt, encode_last_attempt
+from dueline.store.requests import only
 from dueline.store.shapes import (
     Blocked,
     Claim,
@@ -54,17 +55,20 @@ def enqueue_arguments(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> li
 class RunPart(Part):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
         args = enqueue_arguments(runs, await self._ranks.of_new(runs))
-        if await self._enqueue_new(len(runs), args):
+        about = only(run.id for run in runs)
+        if await self._enqueue_new(len(runs), args, about):
             new = {run.id for run in runs}
         else:
-            new = {RunId(row[0]) for row in await self._database.fetch(_SQL["enqueue"], *args)}
+            async with self._lone_effect(about) as connection:
+                new = {RunId(row[0]) for row in await connection.fetch(_SQL["enqueue"], *args)}
         self._notices.announce("waiting", *{f"ready/{run.queue}" for run in runs})
         return new
 
-    async def _enqueue_new(self, count: int, args: Sequence[Any]) -> bool:
+    async def _enqueue_new(self, count: int, args: Sequence[Any], about: bytes) -> bool:
         """As a rule all are new, and to look for each takes a fifth of what PostgreSQL needs to write it."""
         try:
-            status = await self._database.execute(_SQL["enqueue_new"], *args)
+            async with self._lone_effect(about) as connection:
+                status = await connection.execute(_SQL["enqueue_new"], *args)
         except asyncpg.UniqueViolationError:
             return False
         return status == f"INSERT 0 {count}"

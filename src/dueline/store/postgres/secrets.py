@@ -16,5 +16,6 @@ class SecretPart(Part):
         return {row[0]: SigningSecrets(*row[1:]) for row in rows}
 
     async def rotate_signing_secret(self, tenant: str, secret: str) -> SigningSecrets:
-        (row,) = await self._database.fetch(_SQL["rotate"], tenant, secret)
+        async with self._lone_effect() as connection:
+            (row,) = await connection.fetch(_SQL["rotate"], tenant, secret)
         return SigningSecrets(*row)

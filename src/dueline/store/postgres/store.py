@@ -22,6 +22,7 @@ from dueline.store.postgres.queues import QueuePart
 from dueline.store.postgres.ranks import FlowPart, ReservedRanks
 from dueline.store.postgres.reads import ReadPart
 from dueline.store.postgres.recovery import RecoveryPart
+from dueline.store.postgres.requests import RequestPart
 from dueline.store.postgres.runs import RunPart
 from dueline.store.postgres.schema import SchemaPart
 from dueline.store.postgres.secrets import SecretPart
@@ -52,6 +53,7 @@ class PostgresStore(
     ReadPart,
     LedgerPart,
     SecretPart,
+    RequestPart,
     TenantPart,
     JobTypePart,
     CalendarPart,

@@ -13,30 +13,25 @@ from dueline.store.postgres.database import Connection
 from dueline.store.postgres.following import follow_and_leave, lock_awaiting
 from dueline.store.postgres.part import Part, Ranks, queries
 from dueline.store.postgres.runs import enqueue_arguments
+from dueline.store.requests import NothingDone, only
 
 _SQL = queries("uniques")
 _RUNS = queries("runs")
 _CANCELS = queries("cancels")
 
 
-class _Unwritten(Exception):
-    """Ends the transaction, which leaves nothing and waits for no disk."""
-
-    def __init__(self, answers: list[UniqueAnswer]) -> None:
-        self.answers = answers
-
-
 class UniquePart(Part):
     async def enqueue_unique(self, runs: Sequence[UniqueRun], *, atomic: bool) -> list[UniqueAnswer]:
         try:
-            async with self._database.transaction() as connection:
+            async with self._effect(only(one.run.id for one in runs)) as connection:
                 hand = await _Hand.lock(connection, runs)
                 settled = settle(runs, hand.holders, now_ms=hand.now_ms)
                 if not settled.changes or (atomic and settled.refused):
-                    raise _Unwritten(settled.answers)
+                    raise NothingDone(settled.answers)
                 topics = await hand.write(settled, self._ranks)
-        except _Unwritten as unwritten:
-            return unwritten.answers
+        except NothingDone as nothing:
+            refusals: list[UniqueAnswer] = nothing.value
+            return refusals
         self._notices.announce(*topics)
         return settled.answers
 

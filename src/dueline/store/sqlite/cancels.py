@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dueline.domain.ids import BootId, JobId, RunId
+from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import Blocked, CancelAnswer, CancelAsked
 from dueline.store.sqlite.part import Part, pack, pack_ids, queries
 from dueline.store.sqlite.places import end_runs, follow, leave_places
@@ -37,7 +38,7 @@ class CancelPart(Part):
         return await self._database.write(_cancel_waiting, ends)
 
     async def cancel_runs(self, tenant: str, run_ids: Sequence[RunId], *, reason: str) -> dict[RunId, CancelAnswer]:
-        return await self._database.write(_cancel_runs, tenant, run_ids, reason)
+        return await self._effect(only(run_ids), _cancel_runs, tenant, run_ids, reason)
 
     async def expire(self, *, limit: int) -> int:
         return await self._database.write(_expire, limit)
@@ -106,8 +107,12 @@ def _cancel_waiting(session: Session, ends: Sequence[tuple[RunId, str]]) -> set[
 def _cancel_runs(session: Session, tenant: str, run_ids: Sequence[RunId], reason: str) -> dict[RunId, CancelAnswer]:
     """The writer is alone, so what was found is what is ended or asked."""
     found = session.rows(_SQL["cancel_found"], tenant, pack_ids(run_ids))
-    _end_or_ask(session, {row for row in found if row[2] is not None}, reason)
-    return {row[0]: _ANSWERS[row[2]] for row in found}
+    answers = {row[0]: _ANSWERS[row[2]] for row in found}
+    live = {row for row in found if row[2] is not None}
+    if not live:
+        raise NothingDone(answers)
+    _end_or_ask(session, live, reason)
+    return answers
 
 
 def _expire(session: Session, limit: int) -> int:

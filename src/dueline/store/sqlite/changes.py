@@ -31,7 +31,7 @@ _SQL = queries("jobs")
 class ChangePart(Part):
     async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
         """The writer is alone, so reading is locking. `decide` is called in the writer's thread."""
-        return await self._database.write(_change_job, tenant, job_id, decide)
+        return await self._effect(job_id, _change_job, tenant, job_id, decide)
 
 
 def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChange) -> Job:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dueline.domain.ids import RunId
 from dueline.store.records import to_run
+from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
 from dueline.store.sqlite.part import Part, pack, pack_ids, queries, unwrap_tags
 from dueline.store.sqlite.runs import enqueue
@@ -27,7 +28,7 @@ class DeadLetterPart(Part):
         return await self._database.page(_dead_letter_count, match)
 
     async def redrive(self, tenant: str, redrives: Sequence[Redrive]) -> set[RunId]:
-        return await self._database.write(_redrive, tenant, redrives)
+        return await self._effect(only(one.run.id for one in redrives), _redrive, tenant, redrives)
 
     async def purge(self, tenant: str, run_ids: Collection[RunId]) -> int:
         return await self._database.write(_purge, tenant, run_ids)
@@ -54,6 +55,8 @@ def _redrive(session: Session, tenant: str, redrives: Sequence[Redrive]) -> set[
     enqueue(session, [one.run for one in redrives if one.run_id in found])
     pairs = [(one.run_id.hex(), one.run.id.hex()) for one in redrives]
     redriven = {RunId(row[0]) for row in session.rows(_SQL["redriven"], tenant, pack(pairs))}
+    if not redriven:
+        raise NothingDone(redriven)
     _purge(session, tenant, redriven)
     return redriven
 

@@ -16,6 +16,7 @@ from dueline.store.records import (
     target_type,
     to_job,
 )
+from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import JobFilter, NewJob, VersionInForce
 from dueline.store.sqlite.calendars import use_calendars
 from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern, wrap_tags
@@ -30,7 +31,7 @@ class JobPart(Part):
     async def create_jobs(
         self, jobs: Sequence[NewJob], *, atomic: bool = False, jobs_max: int | None = None
     ) -> list[Job | None]:
-        return await self._database.write(_create_jobs, jobs, atomic=atomic, jobs_max=jobs_max)
+        return await self._effect(only(job.id for job in jobs), _create_jobs, jobs, atomic=atomic, jobs_max=jobs_max)
 
     async def job(self, tenant: str, job_id: JobId) -> Job | None:
         return await self._database.read(_job, tenant, job_id)
@@ -55,6 +56,8 @@ def _create_jobs(session: Session, jobs: Sequence[NewJob], *, atomic: bool, jobs
     if jobs_max is not None:
         check_jobs(session, jobs[0].tenant, jobs_max=jobs_max, created=len(created_ms))
     created = [created_job(job, created_ms=created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
+    if not any(created):
+        raise NothingDone(created)
     planned = [job for job in created if job is not None and not is_exhausted(job.position)]
     plans = [plan_row(job, generation=1, stale=bool(calendar_names(job.definition))) for job in planned]
     session.rows(_SQL["replan"], pack(plans))

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 import msgspec
 
+from dueline.domain import limits
+from dueline.domain.errors import AskedBefore
 from dueline.domain.job import Job
 from dueline.domain.planning import Position
+from dueline.domain.requests import RequestKey
 from dueline.domain.run import NewRun
 from dueline.domain.sharding import shard_of
 from dueline.store.queries import load_queries
 from dueline.store.records import TAG_SEPARATOR, delay_ms, is_zoned, join_tags
+from dueline.store.requests import IN_HAND, NothingDone
 from dueline.store.sqlite.database import Database
+from dueline.store.sqlite.session import Session
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(list[list[Any]])
@@ -26,9 +34,34 @@ class Part:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    async def _effect(
+        self, about: bytes, move: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Carry out a move that people asked for, `about` one thing or nothing. The request in hand is written down with it."""
+        in_hand = IN_HAND.get()
+        key = None if in_hand is None or in_hand.noted else in_hand.key
+        try:
+            done = await self._database.write(_noted, key, about, lambda session: move(session, *args, **kwargs))
+        except NothingDone as nothing:
+            return nothing.value  # type: ignore[no-any-return]  # what the move would have returned
+        if in_hand is not None:
+            in_hand.noted = True
+        return done
+
+
+def _noted(session: Session, key: RequestKey | None, about: bytes, move: Callable[[Session], T]) -> T:
+    if key is not None:
+        args = (key.tenant, key.endpoint, key.key, key.digest, about, limits.REQUEST_KEPT_MS)
+        if not session.rows(_REQUESTS["note"], *args):
+            raise AskedBefore(f"the request {key.key} was carried out before")
+    return move(session)
+
 
 def queries(noun: str) -> dict[str, str]:
     return load_queries("sqlite", noun)
+
+
+_REQUESTS = queries("requests")
 
 
 def pack(rows: list[Any]) -> str:

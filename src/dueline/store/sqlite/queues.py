@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dueline.store.requests import NothingDone
 from dueline.store.shapes import QueueState
 from dueline.store.sqlite.part import Part, queries
 from dueline.store.sqlite.session import Session
@@ -19,7 +20,7 @@ class QueuePart(Part):
         await self._database.write(_pause_queue, queue, note)
 
     async def resume_queue(self, queue: str) -> bool:
-        return await self._database.write(_resume_queue, queue)
+        return await self._effect(b"", _resume_queue, queue)
 
 
 def _queue_states(session: Session) -> list[QueueState]:
@@ -35,7 +36,7 @@ def _pause_queue(session: Session, queue: str, note: str | None) -> None:
 
 def _resume_queue(session: Session, queue: str) -> bool:
     if not session.rows(_SQL["resume"], queue):
-        return False
+        raise NothingDone(False)
     session.wake(f"ready/{queue}")
     return True
 

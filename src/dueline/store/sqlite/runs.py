@@ -11,6 +11,7 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind, RunState
 from dueline.store.records import last_attempt
+from dueline.store.requests import only
 from dueline.store.shapes import (
     Blocked,
     Claim,
@@ -34,7 +35,7 @@ _KINDS = {kind.value: kind for kind in RunKind}
 
 class RunPart(Part):
     async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        return await self._database.write(enqueue, runs)
+        return await self._effect(only(run.id for run in runs), enqueue, runs)
 
     async def upcoming(self) -> Upcoming:
         return await self._database.read(_upcoming)

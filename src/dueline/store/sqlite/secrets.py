@@ -16,7 +16,7 @@ class SecretPart(Part):
         return await self._database.read(_signing_secrets, tenants)
 
     async def rotate_signing_secret(self, tenant: str, secret: str) -> SigningSecrets:
-        return await self._database.write(_rotate_signing_secret, tenant, secret)
+        return await self._effect(b"", _rotate_signing_secret, tenant, secret)
 
 
 def _signing_secrets(session: Session, tenants: Collection[str]) -> dict[str, SigningSecrets]:

@@ -25,6 +25,7 @@ from dueline.store.sqlite.progress import ProgressPart
 from dueline.store.sqlite.queues import QueuePart
 from dueline.store.sqlite.reads import ReadPart
 from dueline.store.sqlite.recovery import RecoveryPart
+from dueline.store.sqlite.requests import RequestPart
 from dueline.store.sqlite.runs import RunPart
 from dueline.store.sqlite.schema import SchemaPart, inspect, settle
 from dueline.store.sqlite.secrets import SecretPart
@@ -54,6 +55,7 @@ class SqliteStore(
     ReadPart,
     LedgerPart,
     SecretPart,
+    RequestPart,
     TenantPart,
     JobTypePart,
     CalendarPart,

@@ -8,6 +8,7 @@ from typing import Any
 from dueline.domain import limits
 from dueline.domain.states import EndReason, RunState
 from dueline.domain.uniqueness import Holder, UniqueAnswer, UniqueRun, settle
+from dueline.store.requests import NothingDone, only
 from dueline.store.sqlite.cancels import end_unstarted
 from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.places import leave_places
@@ -19,7 +20,7 @@ _SQL = queries("uniques")
 
 class UniquePart(Part):
     async def enqueue_unique(self, runs: Sequence[UniqueRun], *, atomic: bool) -> list[UniqueAnswer]:
-        return await self._database.write(_enqueue_unique, runs, atomic=atomic)
+        return await self._effect(only(one.run.id for one in runs), _enqueue_unique, runs, atomic=atomic)
 
     async def forget_keys(self, *, limit: int) -> int:
         return await self._database.write(_forget_keys, limit)
@@ -33,8 +34,8 @@ def _enqueue_unique(session: Session, runs: Sequence[UniqueRun], *, atomic: bool
         if state is not None
     }
     settled = settle(runs, holders, now_ms=session.now_ms)
-    if atomic and settled.refused:
-        return settled.answers
+    if not settled.changes or (atomic and settled.refused):
+        raise NothingDone(settled.answers)
     enqueue(session, settled.written)
     if settled.due_ms:
         moved = pack([(run_id.hex(), due_ms) for run_id, due_ms in settled.due_ms.items()])
