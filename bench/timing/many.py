@@ -19,6 +19,7 @@ from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import Every
 from dueline.sdk.client import PlainClient
+from dueline.sdk.retries import NEVER
 from dueline.store.records import decode_definition
 from tests.support.dueline import DuelineProcess
 from tests.support.processes import resident_bytes
@@ -79,7 +80,10 @@ async def schedules_10m(*, quick: bool) -> list[Result]:
 async def _fill(folder: Path, installation: Installation, others: int) -> dict[str, float]:
     """Write the others, those that are rare first; answers what it took. A scheduler is there, as when people create jobs: otherwise all
     plans would be taken for plans by older rules of the time zones, and be looked at while the busy ones fire."""
-    with running(folder, installation.dsn) as start, PlainClient(_url(start("api", "--port", "0"))) as client:
+    with (
+        running(folder, installation.dsn) as start,
+        PlainClient(_url(start("api", "--port", "0")), retry=NEVER) as client,
+    ):
         scheduler = start("scheduler")
         first_ms = await installation.store.now_ms() + _TOMORROW_MS
         rare = client.jobs.create_many([_rare(number, first_ms) for number in range(_RARE)])
@@ -148,7 +152,7 @@ async def _ask(folder: Path, installation: Installation, asked: int) -> dict[str
     found: dict[str, float] = {}
     with (
         running(folder, installation.dsn) as start,
-        PlainClient(_url(start("api", "--port", "0")), timeout_s=60) as client,
+        PlainClient(_url(start("api", "--port", "0")), timeout_s=60, retry=NEVER) as client,
     ):
         for name, question in _QUESTIONS.items():
             took_ms = []

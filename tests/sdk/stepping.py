@@ -6,7 +6,7 @@ from dueline.runtime.clock import ManualClock
 from dueline.sdk.answers import Answer
 from dueline.sdk.calls import Call, Request
 from dueline.sdk.errors import Unreachable
-from dueline.sdk.flows import Heard, Pause, Send, Steps, Terms, call_steps
+from dueline.sdk.flows import Pause, Send, Steps, Terms, call_steps
 from dueline.sdk.retries import RetryPolicy
 from dueline.wire.health import Health
 
@@ -35,7 +35,6 @@ class Calls:
             retry=policy or RetryPolicy(attempts_max=4, base_s=1.0, cap_s=3.0),
             clock=self.clock,
             chance=FixedChance(),
-            heard=Heard(),
         )
 
     def make(self, method: str, *told: Answer | Unreachable, **fields: Any) -> Health:

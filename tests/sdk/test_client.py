@@ -96,6 +96,24 @@ def test_any_number_of_runs_in_their_order(client: Client) -> None:
         client.runs.enqueue_many([{}], chunk=0)
 
 
+def test_what_has_the_same_key_is_done_once(client: Client) -> None:
+    first = client.runs.enqueue(url=URL, idempotency_key="order 17")
+    assert client.runs.enqueue(url=URL, idempotency_key="order 17") == first
+    with pytest.raises(errors.Invalid, match="idempotency-key"):
+        client.runs.enqueue(url=URL, priority=9, idempotency_key="order 17")
+    asked = [{"url": URL, "tags": [str(number)]} for number in range(3)]
+    many = client.runs.enqueue_many(asked, chunk=2, idempotency_key="all")
+    assert client.runs.enqueue_many(asked, chunk=2, idempotency_key="all") == many
+    assert len(list(client.runs.list())) == 4
+    assert client.runs.enqueue(url=URL) != client.runs.enqueue(url=URL)
+
+
+def test_an_error_says_which_request_it_was(client: Client) -> None:
+    with pytest.raises(errors.NotFound) as raised:
+        client.jobs.get("job_x")
+    assert raised.value.request_id
+
+
 def test_a_run_may_be_due_later_and_have_bytes(client: Client) -> None:
     due = datetime.now(UTC) + timedelta(hours=1)
     run = client.runs.enqueue(url=URL, body=b"\x00\xff", due_at=due, expires_after=timedelta(minutes=1))

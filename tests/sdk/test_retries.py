@@ -4,14 +4,19 @@ import pytest
 
 from dueline.sdk.answers import Answer
 from dueline.sdk.calls import Call
-from dueline.sdk.errors import ApiError, Broken, Invalid, OverQuota, Unavailable, Unreachable
+from dueline.sdk.errors import AnswerLost, ApiError, Broken, Conflict, Invalid, OverQuota, Unavailable, Unreachable
 from dueline.sdk.flows import call_steps
 from dueline.sdk.retries import NEVER, RetryPolicy, wait_s
 from dueline.wire.health import Health
 from tests.sdk.stepping import Calls
 
 OK = Answer(200, {}, b'{"status": "ok"}')
-SUPPORTED = OK._replace(headers={"idempotency": "supported"})
+IN_PROGRESS = Answer(
+    409, {"retry-after": "1"}, b'{"type": "urn:dueline:problem:in-progress", "title": "x", "status": 409}'
+)
+ANSWER_LOST = Answer(409, {}, b'{"type": "urn:dueline:problem:answer-lost", "title": "x", "status": 409}')
+WRITES = ["POST", "PUT", "PATCH", "DELETE"]
+KEYLESS = ["PUT", "PATCH", "DELETE"]
 AWAY = Answer(503, {}, b"")
 OVER_QUOTA = Answer(429, {}, b'{"type": "t", "title": "x", "status": 429, "quota": "run_now_per_minute"}')
 LOST = Unreachable("the connection broke")
@@ -33,16 +38,18 @@ def test_an_answer_that_stays_the_same_is_not_asked_for_again(status: int) -> No
     assert (raised.value.status, calls.pauses_s) == (status, [])
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("method", KEYLESS)
 @pytest.mark.parametrize("failure", [LOST, AWAY, Answer(502, {}, b""), Answer(504, {}, b"")])
-def test_a_write_that_may_have_taken_effect_is_never_repeated(method: str, failure: Answer | Unreachable) -> None:
+def test_a_write_without_a_key_that_may_have_taken_effect_is_never_repeated(
+    method: str, failure: Answer | Unreachable
+) -> None:
     calls = Calls()
     with pytest.raises((Unreachable, Unavailable, Broken)):
         calls.make(method, failure)
     assert len(calls.sent) == 1
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("method", WRITES)
 def test_a_write_that_never_arrived_is_repeated(method: str) -> None:
     calls = Calls()
     assert calls.make(method, NOT_SENT, NOT_SENT, OK).status == "ok"
@@ -88,27 +95,32 @@ def test_the_wait_is_random_below_a_bound_that_doubles_up_to_the_cap() -> None:
     assert wait_s(policy, LOST, attempt=3, fraction=0.0) == 0.0
 
 
-def test_a_server_that_knows_keys_is_asked_again_with_the_same_key() -> None:
+def test_a_post_is_repeated_with_the_same_key() -> None:
     calls = Calls()
-    calls.make("GET", SUPPORTED)
-    assert calls.make("POST", LOST, AWAY, SUPPORTED).status == "ok"
-    assert len({request.headers["idempotency-key"] for request in calls.sent[1:]}) == 1
+    assert calls.make("POST", LOST, AWAY, IN_PROGRESS, OK).status == "ok"
+    assert len({request.headers["idempotency-key"] for request in calls.sent}) == 1
+    assert calls.pauses_s[-1] == 1.5
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
-def test_a_write_without_a_key_is_not_repeated_by_a_server_that_knows_keys(method: str) -> None:
+def test_what_was_done_without_an_answer_is_told_so() -> None:
     calls = Calls()
-    calls.make("GET", SUPPORTED)
-    with pytest.raises(Unreachable):
-        calls.make(method, LOST)
+    with pytest.raises(AnswerLost):
+        calls.make("POST", LOST, ANSWER_LOST)
+    with pytest.raises(Conflict):
+        calls.make("PUT", IN_PROGRESS)
 
 
-def test_a_server_that_says_nothing_of_keys_any_more_is_believed() -> None:
+def test_what_may_be_done_twice_is_repeated_without_a_key() -> None:
     calls = Calls()
-    calls.make("GET", SUPPORTED)
-    calls.make("GET", OK)
-    with pytest.raises(Unreachable):
-        calls.make("POST", LOST)
+    assert calls.make("POST", LOST, AWAY, OK, repeatable=True).status == "ok"
+    assert "idempotency-key" not in calls.sent[0].headers
+
+
+def test_what_is_never_sent_again_needs_no_key() -> None:
+    calls = Calls(NEVER)
+    calls.make("POST", OK)
+    calls.make("POST", OK, idempotency_key="mine")
+    assert [request.headers.get("idempotency-key") for request in calls.sent] == [None, '"mine"']
 
 
 def test_every_post_has_a_key_and_nothing_else_has() -> None:

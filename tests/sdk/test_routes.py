@@ -57,6 +57,7 @@ def test_every_route_is_listed_or_called_and_read_as_it_answers(route: ApiRoute)
     offered = {"cursor", *call.query} if isinstance(method, ListEndpoint) and route.query else set(call.query)
     assert offered == set(route.query)
     assert len(call.names) == route.path.count("{")
+    assert call.repeatable == route.repeatable
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

@@ -35,6 +35,9 @@ class Either:
     async def resume(self) -> Any:
         return await self._ask(lambda client: client.request("POST", "/v1/x"))
 
+    async def replace(self) -> Any:
+        return await self._ask(lambda client: client.request("PUT", "/v1/x", {"a": 1}))
+
     async def close(self) -> None:
         if self._async is not None:
             await self._async.close()
@@ -169,10 +172,10 @@ async def test_an_answer_that_is_none_may_have_been_sent(kind: Kind, target: Tar
             await client.register()
         assert raised.value.sent
         assert await client.live() == "ok", "on a connection that is clean"
-    assert len(target.hits_on("/v1/x")) == 1
+    assert len({hit.headers["idempotency-key"] for hit in target.hits_on("/v1/x")}) == 1
 
 
-async def test_a_read_is_tried_again_and_a_write_is_not(kind: Kind, target: Target) -> None:
+async def test_what_can_do_no_harm_is_tried_again_and_nothing_else(kind: Kind, target: Target) -> None:
     def twice_away(_: Hit) -> Answer:
         return OK if target.hits_total > 2 else Answer(503)
 
@@ -180,9 +183,10 @@ async def test_a_read_is_tried_again_and_a_write_is_not(kind: Kind, target: Targ
     target.on("/v1/x", lambda _: Answer(503, headers={"Retry-After": "0"}))
     async with client_of(kind, target.url, retry=SOON) as client:
         assert await client.live() == "ok"
-        with pytest.raises(errors.Unavailable):
-            await client.register()
-    assert [hit.path for hit in target.hits] == [LIVE, LIVE, LIVE, "/v1/x"]
+        for ask in (client.register, client.replace):
+            with pytest.raises(errors.Unavailable):
+                await ask()
+    assert [hit.method for hit in target.hits] == ["GET"] * 3 + ["POST"] * 3 + ["PUT"]
 
 
 async def test_nobody_there_is_told_as_not_sent(kind: Kind) -> None:

@@ -16,6 +16,7 @@ from dueline.wire.reading import encode
 
 T = TypeVar("T")
 
+KEY_HEADER = "idempotency-key"
 _PLACE = re.compile(r"\{\w+\}")
 _METHOD = re.compile(r"[A-Z]+")
 _TARGET = re.compile(r"/[!-~]*")
@@ -29,6 +30,8 @@ class Request(NamedTuple):
     target: str
     headers: dict[str, str]
     body: bytes | None
+    harmless: bool
+    """Whether done twice it comes to the same."""
 
 
 class Call(msgspec.Struct, Generic[T], frozen=True):
@@ -43,19 +46,23 @@ class Call(msgspec.Struct, Generic[T], frozen=True):
     idempotency_key: str | None = None
     timeout_s: float | None = None
     """For this call, where that is less than the client's."""
+    repeatable: bool = False
+    """Whether its route says that done twice it comes to the same."""
     method: str = ""
     path: str = ""
 
 
-def to_request(call: Call[Any], *, api_key: str | None, fresh_key: str) -> Request:
-    """The request of a call. A POST that has no key of its caller's own carries the fresh one."""
+def to_request(call: Call[Any], *, api_key: str | None, fresh_key: str | None) -> Request:
+    """The request of a call. A POST that may be sent again carries its caller's idempotency key, or else the fresh one, where there is one:
+    the server writes down every key that it gets."""
     headers = {"user-agent": f"dueline/{__version__}", "accept": "application/json"}
     if api_key:
         headers["authorization"] = f"Bearer {api_key}"
     if call.if_version is not None:
         headers["if-match"] = f'"v{call.if_version}"'
-    if call.method == "POST":
-        headers["idempotency-key"] = f'"{_checked(call.idempotency_key or fresh_key)}"'
+    key = call.idempotency_key or (None if call.repeatable else fresh_key)
+    if call.method == "POST" and key is not None:
+        headers[KEY_HEADER] = f'"{_checked(key)}"'
     if call.body is not None:
         kind = "merge-patch+json" if call.method == "PATCH" else "json"
         headers["content-type"] = f"application/{kind}"
@@ -64,7 +71,9 @@ def to_request(call: Call[Any], *, api_key: str | None, fresh_key: str) -> Reque
     target = f"{path}?{urlencode(asked)}" if asked else path
     if not _METHOD.fullmatch(call.method) or not _TARGET.fullmatch(target):
         raise invalid([("path", "must be a method in capitals, and a path that begins with / and is percent-encoded")])
-    return Request(call.method, target, headers, None if call.body is None else _encoded(call.body))
+    body = None if call.body is None else _encoded(call.body)
+    harmless = call.method == "GET" or call.repeatable or KEY_HEADER in headers
+    return Request(call.method, target, headers, body, harmless)
 
 
 def _filled(path: str, names: Iterable[str]) -> str:

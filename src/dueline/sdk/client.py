@@ -25,7 +25,7 @@ from dueline.sdk.address import Address, read_address
 from dueline.sdk.calls import Call
 from dueline.sdk.drivers import PlainDriver, SyncDriver
 from dueline.sdk.endpoints import D, Resource, composed
-from dueline.sdk.flows import Heard, Operation, Terms
+from dueline.sdk.flows import Operation, Terms
 from dueline.sdk.pool import CONNECTIONS_MAX, Pool
 from dueline.sdk.resources.calendars import Calendars
 from dueline.sdk.resources.dead_letters import DeadLetters
@@ -122,8 +122,8 @@ class Client(_Waiting[SyncDriver]):
     """One server, for any number of threads: `client.jobs`, `client.runs`, `client.dead_letters` and so on.
 
     A `url` and an `api_key` that are left out come from the settings: `DUELINE_URL` and `DUELINE_API_KEY`. `timeout_s` bounds each call
-    with all its attempts; reads are tried again where that may help, and writes where it is certain that they had no effect. `tls` says
-    whom to trust in place of the system's authorities.
+    with all its attempts; what failed in passing is tried again where that can do no harm. `tls` says whom to trust in place of the
+    system's authorities.
 
     Every method raises an ApiError of `dueline.sdk.errors` when the server says no, and Unreachable when no answer comes.
     """
@@ -191,6 +191,5 @@ def prepared(
         retry=retry,
         clock=clock or SystemClock(),
         chance=chance or SystemChance(),
-        heard=Heard(),
     )
     return read_address(url, tls=tls), terms

@@ -38,15 +38,16 @@ class Resource(Generic[D]):
 class Routed(Generic[P, A]):
     """What calls one route: its method and path, and how the call is built from arguments."""
 
-    def __init__(self, route: str, build: Callable[Concatenate[Any, P], Call[A]]) -> None:
+    def __init__(self, route: str, build: Callable[Concatenate[Any, P], Call[A]], *, repeatable: bool = False) -> None:
         self.method, _, self.path = route.partition(" ")
+        self.repeatable = repeatable
         self._build = build
         self.__doc__ = build.__doc__
 
     def call(self, resource: Any, *args: P.args, **kwargs: P.kwargs) -> Call[A]:
         """What would be called; Invalid for arguments that can never work."""
         call = self._build(resource, *args, **kwargs)
-        return msgspec.structs.replace(call, method=self.method, path=self.path)
+        return msgspec.structs.replace(call, method=self.method, path=self.path, repeatable=self.repeatable)
 
 
 class Endpoint(Routed[P, T]):
@@ -119,9 +120,11 @@ class Composed(Generic[P, T]):
         return method
 
 
-def endpoint(route: str) -> Callable[[Callable[Concatenate[Any, P], Call[T]]], Endpoint[P, T]]:
-    """Make a method call a route, such as `GET /v1/jobs/{id}`."""
-    return lambda build: Endpoint(route, build)
+def endpoint(
+    route: str, *, repeatable: bool = False
+) -> Callable[[Callable[Concatenate[Any, P], Call[T]]], Endpoint[P, T]]:
+    """Make a method call a route, such as `GET /v1/jobs/{id}`. `repeatable`: done twice, it comes to the same without a key."""
+    return lambda build: Endpoint(route, build, repeatable=repeatable)
 
 
 def listing(route: str) -> Callable[[Callable[Concatenate[Any, P], Call[Page[T]]]], ListEndpoint[P, T]]:

@@ -7,7 +7,8 @@ DuelineError
 │   │   └── Denied      … with this key
 │   ├── NotFound        there is no such thing
 │   ├── Conflict        its state does not allow this, or the name is taken
-│   │   └── VersionMismatch
+│   │   ├── VersionMismatch  … because somebody changed it first
+│   │   └── AnswerLost  it was done, and its answer is lost
 │   ├── OverQuota       the tenant may not have or do more
 │   ├── Unavailable     the server cannot do it right now
 │   └── Broken          the server failed
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dueline.wire.runs import RunView
 
 __all__ = [
+    "AnswerLost",
     "ApiError",
     "Broken",
     "Conflict",
@@ -47,6 +49,7 @@ __all__ = [
     "VersionMismatch",
 ]
 
+ANSWER_LOST = "urn:dueline:problem:answer-lost"
 INVALID = "urn:dueline:problem:invalid"
 _TOLD_MAX = 5
 """Fields that a message names; all of them are in `errors`."""
@@ -103,6 +106,10 @@ class VersionMismatch(Conflict):
     """Somebody changed it since the version in `if_version`: read it again, then decide."""
 
 
+class AnswerLost(Conflict):
+    """The call was carried out by an earlier attempt, and its answer is lost: look at what there is."""
+
+
 class OverQuota(ApiError):
     """The tenant would have, or do, more than it may; `problem` names the quota. Nothing was done."""
 
@@ -146,7 +153,7 @@ def to_error(answer: Answer) -> ApiError:
     return _kind(problem)(
         problem,
         retry_after_s=float(after) if after.isascii() and after.isdigit() else None,
-        request_id=answer.headers.get("x-request-id"),
+        request_id=problem.request_id or answer.headers.get("x-request-id"),
     )
 
 
@@ -158,6 +165,8 @@ def unreadable(answer: Answer, why: str) -> Broken:
 
 def _kind(problem: Problem) -> type[ApiError]:
     match problem.status:
+        case 409 if problem.type == ANSWER_LOST:
+            return AnswerLost
         case 401 | 403:
             return Denied
         case 404:

@@ -16,7 +16,7 @@ from dueline.runtime.clock import Clock
 from dueline.sdk.answers import Answer, read_answer, read_plain
 from dueline.sdk.calls import Call, Request, to_request
 from dueline.sdk.errors import ApiError, Unreachable, to_error, unreadable
-from dueline.sdk.retries import RetryPolicy, knows_keys, may_repeat, wait_s
+from dueline.sdk.retries import RetryPolicy, may_repeat, wait_s
 from dueline.wire.reading import Unreadable
 
 T = TypeVar("T")
@@ -42,13 +42,6 @@ Operation = Generator[Call[Any] | Pause, Any, T]
 Steps = Generator[Send | Pause, Any, T]
 
 
-class Heard:
-    """What the last answer told about its server."""
-
-    def __init__(self) -> None:
-        self.knows_keys = False
-
-
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """On which terms calls are made. `timeout_s` bounds one call with all its attempts."""
 
@@ -57,7 +50,6 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     retry: RetryPolicy
     clock: Clock
     chance: Chance
-    heard: Heard
 
     def __repr__(self) -> str:
         """Without the key: tracebacks are read by many."""
@@ -94,7 +86,8 @@ def operation_steps(operation: Operation[T], terms: Terms) -> Steps[T]:
 
 
 def _reading(call: Call[Any], terms: Terms, read: Callable[[Answer, Any], Any]) -> Steps[Any]:
-    request = to_request(call, api_key=terms.api_key, fresh_key=terms.chance.entropy().hex())
+    fresh_key = terms.chance.entropy().hex() if terms.retry.attempts_max > 1 else None
+    request = to_request(call, api_key=terms.api_key, fresh_key=fresh_key)
     timeout_s = terms.timeout_s if call.timeout_s is None else min(call.timeout_s, terms.timeout_s)
     answer = yield from _exchange(request, terms, timeout_s=timeout_s)
     try:
@@ -115,13 +108,10 @@ def _exchange(request: Request, terms: Terms, *, timeout_s: float) -> Steps[Answ
         except Unreachable as error:
             failure = error
         else:
-            terms.heard.knows_keys = knows_keys(answer, before=terms.heard.knows_keys)
             if answer.status < 400:
                 return answer
             failure = to_error(answer)
-        again = attempt < terms.retry.attempts_max and may_repeat(
-            failure, method=request.method, knows=terms.heard.knows_keys
-        )
+        again = attempt < terms.retry.attempts_max and may_repeat(failure, harmless=request.harmless)
         pause_s = wait_s(terms.retry, failure, attempt=attempt, fraction=terms.chance.fraction())
         if not again or terms.clock.monotonic_s() + pause_s >= deadline_s:
             raise failure

@@ -1,23 +1,20 @@
 """When a call is tried again, and how long to wait before.
 
-The rule is kept here alone. A read may be repeated whatever became of it. A write is repeated only when it is certain that it had no
-effect: it never arrived (nobody answered the connection), or the server refused it by a quota and said when there is room. After
-anything else, a 503 included, it may have taken effect, and repeating it could do it twice.
-
-Every POST carries an `Idempotency-Key`, by which a server can tell a repetition from a second wish. One that does so says
-`Idempotency: supported` in its answers, and a write that carries a key is repeated like a read while the last answer of the server said
-so. That header is between Dueline's own programs; others rely on the reference of the API.
+The rule is kept here alone. What does no harm when it is done twice may be repeated whatever became of it: a read, a call whose route says
+so, and a POST with an `Idempotency-Key`, which the server carries out once however often it comes. Anything else is repeated only when it
+is certain that it had no effect: it never arrived (nobody took the connection), or the server refused it by a quota and said when there
+is room. After another failure, a 503 included, it may have taken effect: a second one could undo what somebody did in between, or be told
+as NotFound of what the first one deleted.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from dueline.sdk.answers import Answer
 from dueline.sdk.errors import ApiError, Unreachable
 
-ANNOUNCED_IN = "idempotency"
-ANNOUNCED_AS = "supported"
+IN_PROGRESS = "urn:dueline:problem:in-progress"
+"""The same request, with the same key, is being carried out."""
 _PASSING = frozenset({502, 503, 504})
 """What a server, or something before it, answers while it starts, stops or has no store."""
 _OVER_QUOTA = 429
@@ -35,20 +32,13 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 NEVER = RetryPolicy(attempts_max=1)
 
 
-def knows_keys(answer: Answer, *, before: bool) -> bool:
-    """Whether a server knows repetitions by their keys, as an answer says. Where something else may have answered in its place, it is
-    as it was before."""
-    is_said = answer.headers.get(ANNOUNCED_IN, "").strip().lower() == ANNOUNCED_AS
-    return is_said or (before and answer.status in _PASSING)
-
-
-def may_repeat(error: ApiError | Unreachable, *, method: str, knows: bool) -> bool:
-    """Whether another try can do no harm, and may help."""
+def may_repeat(error: ApiError | Unreachable, *, harmless: bool) -> bool:
+    """Whether another try can do no harm, and may help. `harmless`: done twice, it comes to the same."""
     if isinstance(error, Unreachable):
-        return not error.sent or _is_harmless(method, knows=knows)
+        return harmless or not error.sent
     if error.status == _OVER_QUOTA:
         return error.retry_after_s is not None
-    return error.status in _PASSING and _is_harmless(method, knows=knows)
+    return harmless and (error.status in _PASSING or error.type == IN_PROGRESS)
 
 
 def wait_s(policy: RetryPolicy, error: ApiError | Unreachable, *, attempt: int, fraction: float) -> float:
@@ -57,7 +47,3 @@ def wait_s(policy: RetryPolicy, error: ApiError | Unreachable, *, attempt: int, 
     bound_s = min(policy.cap_s, policy.base_s * 2.0 ** min(attempt - 1, 32))
     asked_s = error.retry_after_s if isinstance(error, ApiError) else None
     return max(fraction * bound_s, asked_s or 0.0)
-
-
-def _is_harmless(method: str, *, knows: bool) -> bool:
-    return method == "GET" or (method == "POST" and knows)

@@ -53,7 +53,7 @@ class DeadLetters(Resource[D]):
         body = without_none(to_plain({"key": key, "version": version, "target": target}))
         return Call(RunView, (run_id,), body=body, idempotency_key=idempotency_key)
 
-    @endpoint("POST /v1/dead-letters/redrive")
+    @endpoint("POST /v1/dead-letters/redrive", repeatable=True)
     def redrive_many(
         self,
         *,
@@ -62,16 +62,15 @@ class DeadLetters(Resource[D]):
         version: str | None = None,
         key: str | None = None,
         dry_run: bool = False,
-        idempotency_key: str | None = None,
         **match: Unpack[MatchFields],
     ) -> Call[BulkRedriveView]:
         """Try again those that match, as many as one call takes. Call again until `left` is 0, with its `next_due_at` as `start_at`,
         so that all of them keep one pace."""
         said = {"rate": rate, "start_at": to_text(start_at, "start_at"), "version": version, "key": key}
         body = {**without_none({**_matching(match), **said}), "dry_run": dry_run}
-        return Call(BulkRedriveView, body=body, idempotency_key=idempotency_key)
+        return Call(BulkRedriveView, body=body)
 
-    @endpoint("POST /v1/dead-letters/purge")
+    @endpoint("POST /v1/dead-letters/purge", repeatable=True)
     def purge(self, **match: Unpack[MatchFields]) -> Call[PurgeView]:
         """Put aside those that match, as many as one call takes. Call again until `purged` is 0."""
         return Call(PurgeView, body=without_none(_matching(match)))

@@ -15,7 +15,7 @@ from dueline.wire.desk import AcceptedView, HeartbeatView, LeaseView, Registered
 class Desk(Resource[D]):
     """Runs are given and taken as the API has them. All calls may be repeated."""
 
-    @endpoint("POST /v1/worker/register")
+    @endpoint("POST /v1/worker/register", repeatable=True)
     def register(
         self,
         *,
@@ -33,14 +33,14 @@ class Desk(Resource[D]):
         where = {"host": host, "pid": pid, "version": version}
         return Call(RegisteredView, body=without_none({**said, **where}))
 
-    @endpoint("POST /v1/worker/{id}/heartbeat")
+    @endpoint("POST /v1/worker/{id}/heartbeat", repeatable=True)
     def heartbeat(
         self, worker_id: str, *, busy: int = 0, rates: Mapping[str, float] | None = None
     ) -> Call[HeartbeatView]:
         """Renew the lease; answers which runs to break off. Conflict for a worker that was declared dead."""
         return Call(HeartbeatView, (worker_id,), body={"busy": busy, "rates": dict(rates or {})})
 
-    @endpoint("POST /v1/worker/{id}/lease")
+    @endpoint("POST /v1/worker/{id}/lease", repeatable=True)
     def lease(
         self,
         worker_id: str,
@@ -53,17 +53,17 @@ class Desk(Resource[D]):
         body = {"limit": limit, **to_plain({"wait": wait}), **without_none({"holding": holding})}
         return Call(LeaseView, (worker_id,), body=body)
 
-    @endpoint("POST /v1/worker/{id}/report")
+    @endpoint("POST /v1/worker/{id}/report", repeatable=True)
     def report(self, worker_id: str, results: Sequence[Mapping[str, Any]]) -> Call[AcceptedView]:
         """Say what became of attempts."""
         return Call(AcceptedView, (worker_id,), body={"results": results})
 
-    @endpoint("POST /v1/worker/{id}/release")
+    @endpoint("POST /v1/worker/{id}/release", repeatable=True)
     def release(self, worker_id: str, runs: Sequence[Mapping[str, Any]]) -> Call[AcceptedView]:
         """Give back runs that were not started."""
         return Call(AcceptedView, (worker_id,), body={"runs": runs})
 
-    @endpoint("POST /v1/worker/{id}/progress")
+    @endpoint("POST /v1/worker/{id}/progress", repeatable=True)
     def progress(self, worker_id: str, runs: Sequence[Mapping[str, Any]]) -> Call[AcceptedView]:
         """Say how far runs are, and from where a next attempt may go on."""
         return Call(AcceptedView, (worker_id,), body={"runs": runs})

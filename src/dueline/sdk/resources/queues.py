@@ -22,7 +22,7 @@ class Queues(Resource[D]):
         """Get a queue; an empty one if nobody has named it yet."""
         return Call(QueueView, (name,))
 
-    @endpoint("POST /v1/queues/{name}/pause")
+    @endpoint("POST /v1/queues/{name}/pause", repeatable=True)
     def pause(self, name: str, *, note: str | None = None) -> Call[QueueView]:
         """Start no more runs of a queue. `note` says why."""
         return Call(QueueView, (name,), body={"note": note})

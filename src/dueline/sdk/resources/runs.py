@@ -68,7 +68,7 @@ class Runs(Resource[D]):
         in their order: a `status`, and the `run` with its `id` or the `problem`.
 
         What is wrong with one leaves the others. When a call fails as a whole, those before it have been written; with an
-        `idempotency_key` of yours each call has one made of it, so that all of it can be asked for again from a server that knows keys.
+        `idempotency_key` of yours each call has one made of it, and the same asked for again within a day is not written again.
         """
         if not 1 <= chunk <= RUNS_PER_CALL_MAX:
             raise invalid([("chunk", f"must be between 1 and {RUNS_PER_CALL_MAX}")])

@@ -11,7 +11,7 @@ from dueline.wire.previews import PreviewView
 class Schedules(Resource[D]):
     """What a schedule means."""
 
-    @endpoint("POST /v1/schedules/preview")
+    @endpoint("POST /v1/schedules/preview", repeatable=True)
     def preview(
         self,
         schedule: Schedule,

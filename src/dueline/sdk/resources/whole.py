@@ -36,7 +36,7 @@ class Recovery(Resource[D]):
         """Show what is overdue, and what would become of it. Nothing is written."""
         return Call(RecoveryView, query={"policy": policy, "rate": rate})
 
-    @endpoint("POST /v1/recovery")
+    @endpoint("POST /v1/recovery", repeatable=True)
     def apply(self, *, policy: str | None = None, rate: float | None = None) -> Call[RecoveryView]:
         """Decide what is overdue. Without a `policy` each job follows its own."""
         return Call(RecoveryView, body=without_none({"policy": policy, "rate": rate}))

@@ -21,7 +21,7 @@ class Workers(Resource[D]):
         """Get a process."""
         return Call(WorkerView, (worker_id,))
 
-    @endpoint("POST /v1/workers/{id}/drain")
+    @endpoint("POST /v1/workers/{id}/drain", repeatable=True)
     def drain(self, worker_id: str) -> Call[WorkerView]:
         """Ask a process to end in order. It hears so with its next heartbeat."""
         return Call(WorkerView, (worker_id,))
