@@ -99,7 +99,7 @@ def test_any_number_of_runs_in_their_order(client: Client) -> None:
 def test_what_has_the_same_key_is_done_once(client: Client) -> None:
     first = client.runs.enqueue(url=URL, idempotency_key="order 17")
     assert client.runs.enqueue(url=URL, idempotency_key="order 17") == first
-    with pytest.raises(errors.Invalid, match="idempotency-key"):
+    with pytest.raises(errors.Invalid, match="Idempotency-Key: was sent with another request"):
         client.runs.enqueue(url=URL, priority=9, idempotency_key="order 17")
     asked = [{"url": URL, "tags": [str(number)]} for number in range(3)]
     many = client.runs.enqueue_many(asked, chunk=2, idempotency_key="all")
