@@ -112,8 +112,8 @@ def test_every_error_is_explained() -> None:
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert RetryPolicy().attempts_max == 5
-    assert "tried up to five times" in PROSE
+    assert RetryPolicy().attempts_max == 7
+    assert "tried up to seven times" in PROSE
     assert f"`timeout_s` ({clients.TIMEOUT_S_DEFAULT:g})" in PROSE
     assert f"up to {pool.CONNECTIONS_MAX} connections" in PROSE
     assert f"sends {runs.CHUNK:,} in a call" in PROSE

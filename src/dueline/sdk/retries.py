@@ -24,7 +24,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How often, and how far apart: a random wait between nothing and a bound that doubles from `base_s` up to `cap_s`. The time of
     the call bounds all of it."""
 
-    attempts_max: int = 5
+    attempts_max: int = 7
     base_s: float = 0.2
     cap_s: float = 5.0
 
