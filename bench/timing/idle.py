@@ -17,7 +17,8 @@ from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import At
 from dueline.runtime.clock import SystemClock
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
+from dueline.sdk.retries import NEVER
 from dueline.store.opening import make_store
 from tests.support.postgres import PostgresServer
 
@@ -39,7 +40,7 @@ async def latency(*, quick: bool) -> list[Result]:
             with a_target(folder) as target, running(folder, installation.dsn) as start:
                 url = start("serve", "--port", "0").wait_until_running()
                 assert url is not None
-                with Client(url) as client:
+                with PlainClient(url, retry=NEVER) as client:
                     asked_ms = [await _asked_ms(client, target, number) for number in range(_WARM_UP + count)]
                     timed_ms = await _timed_ms(client, target, count)
     late_ms, timed_late_ms = quantile(asked_ms[_WARM_UP:], 0.99), quantile(timed_ms, 0.99)
@@ -79,23 +80,23 @@ async def cpu(*, quick: bool) -> list[Result]:
     return results
 
 
-async def _asked_ms(client: Client, target: Target, number: int) -> float:
+async def _asked_ms(client: PlainClient, target: Target, number: int) -> float:
     """From the moment in which somebody calls the API to the arrival of the call."""
     before = target.count()
     began_s = time.time()
-    client.create_run({"target": {"url": target.url, "body": {"customer": "c-123", "cents": 500}}})
+    client.runs.enqueue({"target": {"url": target.url, "body": {"customer": "c-123", "cents": 500}}})
     assert await wait_until(lambda: target.count() > before, timeout_s=_TIMEOUT_S, poll_s=0.01)
     took_ms = (target.arrived_s()[-1] - began_s) * 1000
     await asyncio.sleep(0.02 + number % 7 * 0.023)
     return took_ms
 
 
-async def _timed_ms(client: Client, target: Target, count: int) -> list[float]:
+async def _timed_ms(client: PlainClient, target: Target, count: int) -> list[float]:
     """How late single jobs are that were created some seconds before."""
     before = target.count()
     first_ms = int(time.time() * 1000) + 3_000
     times_ms = [first_ms + number * _GAP_MS for number in range(count)]
-    client.create_jobs(
+    client.jobs.create_many(
         [
             {
                 "name": f"single-{number}",

@@ -18,7 +18,8 @@ from bench.timing.lags import check_ahead, quantile, sleep_until_ms
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.schedule import Every
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
+from dueline.sdk.retries import NEVER
 from dueline.store.records import decode_definition
 from tests.support.dueline import DuelineProcess
 from tests.support.processes import resident_bytes
@@ -79,11 +80,14 @@ async def schedules_10m(*, quick: bool) -> list[Result]:
 async def _fill(folder: Path, installation: Installation, others: int) -> dict[str, float]:
     """Write the others, those that are rare first; answers what it took. A scheduler is there, as when people create jobs: otherwise all
     plans would be taken for plans by older rules of the time zones, and be looked at while the busy ones fire."""
-    with running(folder, installation.dsn) as start, Client(_url(start("api", "--port", "0"))) as client:
+    with (
+        running(folder, installation.dsn) as start,
+        PlainClient(_url(start("api", "--port", "0")), retry=NEVER) as client,
+    ):
         scheduler = start("scheduler")
         first_ms = await installation.store.now_ms() + _TOMORROW_MS
-        rare = client.create_jobs([_rare(number, first_ms) for number in range(_RARE)])
-        client.pause_job(rare["items"][0]["job"]["id"])
+        rare = client.jobs.create_many([_rare(number, first_ms) for number in range(_RARE)])
+        client.jobs.pause(rare["items"][0]["job"]["id"])
         schedule = Every(period_ms=_MONTH_MS, anchor_ms=first_ms)
         execution = Execution(target=HttpTarget(url="http://127.0.0.1:9/", body=_BODY))
         began_s = time.perf_counter()
@@ -98,7 +102,7 @@ async def _fill(folder: Path, installation: Installation, others: int) -> dict[s
         )
         written_s = time.perf_counter() - began_s
         await installation.settle()
-        by_api = client.create_job(
+        by_api = client.jobs.create(
             {
                 "name": "by the API",
                 "schedule": {"every": "P30D", "start_at": format_instant(first_ms)},
@@ -146,12 +150,15 @@ async def _fire(folder: Path, installation: Installation, seconds: int) -> _Fire
 async def _ask(folder: Path, installation: Installation, asked: int) -> dict[str, float]:
     """The 95th percentile of every question, from the call to the whole answer."""
     found: dict[str, float] = {}
-    with running(folder, installation.dsn) as start, Client(_url(start("api", "--port", "0")), timeout_s=60) as client:
+    with (
+        running(folder, installation.dsn) as start,
+        PlainClient(_url(start("api", "--port", "0")), timeout_s=60, retry=NEVER) as client,
+    ):
         for name, question in _QUESTIONS.items():
             took_ms = []
             for _ in range(asked):
                 began_s = time.perf_counter()
-                client.jobs(**question)
+                client.request("GET", "/v1/jobs", query=question)
                 took_ms.append((time.perf_counter() - began_s) * 1000)
                 if sum(took_ms) > 10_000:
                     break

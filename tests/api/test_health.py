@@ -15,6 +15,7 @@ from dueline.api.server import ApiServer, CannotListen
 from dueline.domain.errors import NotFound, StoreUnavailable
 from dueline.sdk import errors
 from dueline.sdk.client import Client
+from dueline.sdk.retries import NEVER
 from tests.api.serving import ServedApi
 
 
@@ -44,8 +45,8 @@ async def served(error: Exception) -> ApiServer:
 
 
 async def refused(server: ApiServer) -> errors.ApiError:
-    with Client(server.url) as client, pytest.raises(errors.ApiError) as raised:
-        await asyncio.to_thread(client.jobs)
+    with Client(server.url, retry=NEVER) as client, pytest.raises(errors.ApiError) as raised:
+        await asyncio.to_thread(client.jobs.list().page)
     return raised.value
 
 

@@ -13,7 +13,7 @@ from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.domain.run import OutcomeKind
 from dueline.engine.tallies import Tallies
-from dueline.sdk.connection import Connection
+from dueline.sdk.client import Client
 from dueline.store.fleet import Role
 from dueline.store.protocol import Store
 from tests.api.serving import TARGET, ServedApi
@@ -96,11 +96,9 @@ async def scraped_from(surface: Any) -> Samples:
     server = ApiServer(make_app(surface), "127.0.0.1", 0)
     await server.start()
     try:
-        connection = Connection(server.url, timeout_s=10)
-        answer = await asyncio.to_thread(connection.send, "GET", "/metrics", body=None, headers={})
-        connection.close()
-        assert answer.status == 200
-        return read(answer.body.decode())
+        with Client(server.url, timeout_s=10) as client:
+            answer = await asyncio.to_thread(client.health.metrics)
+        return read(answer)
     finally:
         await server.stop()
 

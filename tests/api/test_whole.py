@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dueline.api import audits
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from tests.api.plans import HOUR_MS, instant, now_ms, put_at
 from tests.api.serving import ServedApi
 
@@ -66,9 +66,9 @@ def test_a_page_of_audits_ends_where_there_is_much_to_look_at(
     monkeypatch.setattr(audits, "OCCURRENCES_PER_PAGE", 1)
     ids = [own_api.create(schedule="1s")["id"] for _ in range(3)]
     time.sleep(1.2)
-    with Client(own_api.url) as client:
-        assert len(client.audit()["items"]) == 1
-        assert [account["job_id"] for account in client.all_audits()] == sorted(ids, reverse=True)
+    with PlainClient(own_api.url) as client:
+        assert len(client.audits.list().page()["items"]) == 1
+        assert [account["job_id"] for account in client.audits.list()] == sorted(ids, reverse=True)
 
 
 def test_a_plan_tells_what_would_become_of_what_is_overdue(own_api: ServedApi) -> None:

@@ -15,7 +15,7 @@ from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from dueline.store.postgres.store import PostgresStore
 from tests.support.dueline import DuelineProcess, processes, witness
 
@@ -112,8 +112,8 @@ def test_a_worker_of_a_server_is_ready_while_the_server_knows_it(tmp_path: Path)
         started.append(worker)
         worker.wait_until_running()
         wait_until(lambda: listens(port) and ask(port, "/readyz")[0] == 200)
-        with Client(url) as client:
-            client.create_run({"target": {"url": f"{target.url}/ok"}})
+        with PlainClient(url) as client:
+            client.runs.enqueue({"target": {"url": f"{target.url}/ok"}})
         wait_until(lambda: succeeded(port) == 1)
         server.kill()
         wait_until(lambda: ask(port, "/readyz")[0] == 503)

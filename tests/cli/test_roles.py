@@ -9,7 +9,7 @@ import pytest
 from dueline.cli.process import target_policy
 from dueline.config import load_settings
 from dueline.domain.addresses import AddressPolicy, read_network
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from dueline.store.fleet import Role
 from tests.support.dueline import DuelineProcess, processes, witness
 
@@ -47,11 +47,13 @@ def test_the_lists_reach_the_policy() -> None:
     assert policy.deny == (read_network("1.1.1.1"),)
 
 
-def ended(client: Client, run_id: str) -> dict[str, Any]:
+def ended(client: PlainClient, run_id: str) -> dict[str, Any]:
     deadline = time.monotonic() + WAIT_S_MAX
-    while (run := client.run(run_id))["state"] not in ("succeeded", "failed"):
+    run: dict[str, Any] = client.runs.get(run_id)
+    while run["state"] not in ("succeeded", "failed"):
         assert time.monotonic() < deadline, run
         time.sleep(0.02)
+        run = client.runs.get(run_id)
     return run
 
 
@@ -73,8 +75,8 @@ def test_a_server_keeps_its_policy_and_says_so(
         started.append(server)
         url = server.wait_until_running()
         assert url is not None
-        with Client(url) as client:
-            run = ended(client, client.create_run({"target": {"url": f"{target.url}/ok"}})["id"])
+        with PlainClient(url) as client:
+            run = ended(client, client.runs.enqueue({"target": {"url": f"{target.url}/ok"}})["id"])
         assert (run["state"], run["attempt"], len(target.hits())) == (state, 1, 1 if state == "succeeded" else 0)
         assert ("private networks" in server.said) == (said is not None)
         assert (said or "") in server.said

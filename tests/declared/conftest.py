@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from dueline.runtime.clock import SystemClock
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
+from dueline.sdk.retries import NEVER
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.sqlite.store import SqliteStore
 from tests.api.serving import ServedApi
@@ -24,6 +25,6 @@ def api(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedApi]:
 
 
 @pytest.fixture
-def client(api: ServedApi) -> Iterator[Client]:
-    with Client(api.url) as client:
+def client(api: ServedApi) -> Iterator[PlainClient]:
+    with PlainClient(api.url, retry=NEVER) as client:
         yield client

@@ -10,7 +10,7 @@ from dueline.declared.carrying import End, carry_out
 from dueline.declared.documents import File, read_files
 from dueline.declared.plans import Action, Plan, make_plan
 from dueline.declared.writing import documents_of, to_yaml
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from dueline.wire.reading import encode
 from tests.api.serving import ServedApi
 
@@ -73,7 +73,7 @@ POLICIES: list[Any] = [
 
 
 def planned(
-    client: Client, text: str, *, prune: bool = False, adopt: bool = False, owner: str | None = None
+    client: PlainClient, text: str, *, prune: bool = False, adopt: bool = False, owner: str | None = None
 ) -> tuple[Plan, Answer]:
     reading = read_files([File("jobs.yaml", text)], owner=owner)
     assert reading.faults == []
@@ -84,13 +84,13 @@ def planned(
     return with_fires(client, plan, answer.found), answer
 
 
-def applied(client: Client, text: str, *, prune: bool = False, adopt: bool = False) -> list[tuple[str, str, End]]:
+def applied(client: PlainClient, text: str, *, prune: bool = False, adopt: bool = False) -> list[tuple[str, str, End]]:
     plan, answer = planned(client, text, prune=prune, adopt=adopt)
     assert answer.faults == []
     return [(outcome.step.action.value, outcome.step.name, outcome.end) for outcome in carry_out(client, plan)]
 
 
-def faults(client: Client, text: str, *, adopt: bool = False) -> list[str]:
+def faults(client: PlainClient, text: str, *, adopt: bool = False) -> list[str]:
     return [str(fault) for fault in planned(client, text, adopt=adopt)[1].faults]
 
 
@@ -103,12 +103,12 @@ def every_kind() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("owner", ["shop", None])
-def test_what_is_exported_and_applied_changes_nothing(client: Client, owner: str | None) -> None:
-    client.put_calendar("weekend", {"weekdays": ["SAT", "SUN"]})
+def test_what_is_exported_and_applied_changes_nothing(client: PlainClient, owner: str | None) -> None:
+    client.calendars.put("weekend", weekdays=["SAT", "SUN"])
     text = to_yaml([{"owner": owner, "jobs": every_kind()}])
     done = applied(client, text)
     assert [(action, end) for action, _, end in done] == [("create", End.DONE)] * len(every_kind())
-    before = {job["id"]: job for job in client.all_jobs(limit=500)}
+    before = {job["id"]: job for job in client.jobs.list(page_size=500)}
     # The file as it was written, and the file that the server gives.
     for again in (text, to_yaml(documents_of(before.values()))):
         plan, answer = planned(client, again, prune=True)
@@ -116,28 +116,28 @@ def test_what_is_exported_and_applied_changes_nothing(client: Client, owner: str
         assert [(step.name, msgspec.to_builtins(step.differences)) for step in plan.steps if step.differences] == []
         assert plan.changes == 0
         assert len(plan.steps) == len(before)
-    assert {job["id"]: job for job in client.all_jobs(limit=500)} == before
+    assert {job["id"]: job for job in client.jobs.list(page_size=500)} == before
 
 
-def test_an_export_makes_the_same_jobs_on_another_server(client: Client) -> None:
+def test_an_export_makes_the_same_jobs_on_another_server(client: PlainClient) -> None:
     jobs = [job for job in every_kind() if "allow_past" not in str(job) and "calendars" not in str(job)]
     applied(client, to_yaml([{"owner": "shop", "jobs": jobs}]))
-    exported = to_yaml(documents_of(client.all_jobs(limit=500)))
-    for job in list(client.all_jobs(limit=500)):
-        client.delete_job(job["id"])
+    exported = to_yaml(documents_of(client.jobs.list(page_size=500)))
+    for job in list(client.jobs.list(page_size=500)):
+        client.jobs.delete(job["id"])
     assert len(applied(client, exported)) == len(jobs)
-    assert to_yaml(documents_of(client.all_jobs(limit=500))) == exported
+    assert to_yaml(documents_of(client.jobs.list(page_size=500))) == exported
 
 
-def test_asking_writes_nothing(client: Client, api: ServedApi) -> None:
+def test_asking_writes_nothing(client: PlainClient, api: ServedApi) -> None:
     api.create(name="a", tags=["owner:apply"], schedule="0 9 * * *")
-    before = list(client.all_jobs())
+    before = list(client.jobs.list())
     plan, _ = planned(client, "jobs: [{name: b, target: {task: t}}, {name: a, target: {task: t}}]", prune=True)
     assert [step.action for step in plan.steps] == [Action.CREATE, Action.UPDATE]
-    assert list(client.all_jobs()) == before
+    assert list(client.jobs.list()) == before
 
 
-def test_all_that_the_server_refuses_is_told_at_once_with_its_place(client: Client, api: ServedApi) -> None:
+def test_all_that_the_server_refuses_is_told_at_once_with_its_place(client: PlainClient, api: ServedApi) -> None:
     api.create(name="there", tags=["owner:apply"])
     api.create(name="nobodys")
     api.create(name="others", tags=["owner:shop"])
@@ -174,10 +174,10 @@ jobs:
     assert "belongs to nobody: --adopt takes it over" in found[3]
     assert "belongs to shop: --adopt takes it over" in found[4]
     assert "empty: target: is required" in found[5]
-    assert len(list(client.all_jobs())) == 3
+    assert len(list(client.jobs.list())) == 3
 
 
-def test_a_job_is_adopted_only_if_asked(client: Client, api: ServedApi) -> None:
+def test_a_job_is_adopted_only_if_asked(client: PlainClient, api: ServedApi) -> None:
     job = api.create(name="a", tags=["x"], priority=1)
     text = "jobs: [{name: a, target: {url: 'http://127.0.0.1:9/'}}]"
     assert len(faults(client, text)) == 1
@@ -185,24 +185,24 @@ def test_a_job_is_adopted_only_if_asked(client: Client, api: ServedApi) -> None:
     assert plan.steps[0].adopted_from == ""
     assert [one.field for one in plan.steps[0].differences] == ["priority", "tags"]
     assert applied(client, text, adopt=True) == [("update", "a", End.DONE)]
-    assert client.job(job["id"])["tags"] == ["owner:apply"]
+    assert client.jobs.get(job["id"])["tags"] == ["owner:apply"]
     assert faults(client, text) == []
 
 
-def test_names_that_begin_alike_are_not_confused(client: Client, api: ServedApi) -> None:
+def test_names_that_begin_alike_are_not_confused(client: PlainClient, api: ServedApi) -> None:
     api.create(name="sync-2")
     assert applied(client, "jobs: [{name: sync, target: {task: t}}]") == [("create", "sync", End.DONE)]
     assert "sync-2" in faults(client, "jobs: [{name: sync-2, target: {task: t}}]")[0]
 
 
-def test_a_job_that_was_changed_since_the_plan_stays_and_the_rest_goes_on(client: Client, api: ServedApi) -> None:
+def test_a_job_that_was_changed_since_the_plan_stays_and_the_rest_goes_on(client: PlainClient, api: ServedApi) -> None:
     text = "jobs: [{name: %s, target: {task: t}, priority: %d}, {name: %s, target: {task: t}, priority: %d}]"
     applied(client, text % ("a", 1, "b", 1))
     applied(client, text % ("c", 1, "d", 1))
     plan, _ = planned(client, (text % ("a", 2, "b", 2)) + "\n---\n" + (text % ("e", 2, "f", 2)), prune=True)
-    ids = {job["name"]: job["id"] for job in client.all_jobs()}
-    client.edit_job(ids["a"], {"priority": 7})
-    client.edit_job(ids["c"], {"priority": 7})
+    ids = {job["name"]: job["id"] for job in client.jobs.list()}
+    client.jobs.patch(ids["a"], {"priority": 7})
+    client.jobs.patch(ids["c"], {"priority": 7})
     api.create(name="e")
     done = {outcome.step.name: outcome for outcome in carry_out(client, plan)}
     assert {name: outcome.end for name, outcome in done.items()} == {
@@ -215,10 +215,10 @@ def test_a_job_that_was_changed_since_the_plan_stays_and_the_rest_goes_on(client
     }
     assert "version 2, not 1" in done["a"].reason
     assert "taken" in done["e"].reason
-    assert {job["name"]: job["priority"] for job in client.all_jobs()} == {"a": 7, "b": 2, "c": 7, "e": 5, "f": 2}
+    assert {job["name"]: job["priority"] for job in client.jobs.list()} == {"a": 7, "b": 2, "c": 7, "e": 5, "f": 2}
 
 
-def test_fires_are_told_for_a_schedule_that_changes(client: Client) -> None:
+def test_fires_are_told_for_a_schedule_that_changes(client: PlainClient) -> None:
     text = "jobs: [{name: a, target: {task: t}, schedule: %s}]"
     applied(client, text % "{at: '2099-01-01T00:00:00Z'}")
     plan, _ = planned(client, text % "{cron: 0 9 * * *, timezone: Asia/Tokyo, start_at: '2099-01-01T00:00:00Z'}")
@@ -231,29 +231,31 @@ def test_fires_are_told_for_a_schedule_that_changes(client: Client) -> None:
     assert plan.steps[0].fires.after == []
 
 
-def test_single_occurrences_that_people_changed_stay_while_the_schedule_does(client: Client) -> None:
+def test_single_occurrences_that_people_changed_stay_while_the_schedule_does(client: PlainClient) -> None:
     text = "jobs: [{name: a, target: {task: t}, schedule: %s, priority: %d}]"
     applied(client, text % ("every day at 9:00", 5))
-    (job,) = client.all_jobs()
-    skipped = client.occurrences(job["id"], **{"from": "2099-01-01T00:00:00Z"}, limit=1)["items"][0]["scheduled_at"]
-    client.skip_occurrence(job["id"], skipped)
+    (job,) = client.jobs.list()
+    skipped = client.jobs.occurrences(job["id"], from_="2099-01-01T00:00:00Z", page_size=1).page()["items"][0][
+        "scheduled_at"
+    ]
+    client.jobs.skip(job["id"], skipped)
     assert planned(client, text % ("every day at 9:00", 5))[0].changes == 0
     assert applied(client, text % ("every day at 9:00", 6)) == [("update", "a", End.DONE)]
-    assert client.job(job["id"])["schedule"]["changed"] == [{"at": skipped}]
+    assert client.jobs.get(job["id"])["schedule"]["changed"] == [{"at": skipped}]
     plan, _ = planned(client, text % ("every day at 10:00", 6))
     assert {one.field for one in plan.steps[0].differences} == {"schedule.cron", "schedule.changed"}
     assert applied(client, text % ("15 minutes after each run ends", 6)) == [("update", "a", End.DONE)]
-    assert "changed" not in client.job(job["id"])["schedule"]
+    assert "changed" not in client.jobs.get(job["id"])["schedule"]
 
 
-def test_a_paused_job_stays_paused(client: Client) -> None:
+def test_a_paused_job_stays_paused(client: PlainClient) -> None:
     text = "jobs: [{name: a, target: {task: t}, schedule: 15m, priority: %d}]"
     applied(client, text % 5)
-    (job,) = client.all_jobs()
-    client.pause_job(job["id"], note="why")
+    (job,) = client.jobs.list()
+    client.jobs.pause(job["id"], note="why")
     assert planned(client, text % 5)[0].changes == 0
     assert applied(client, text % 6) == [("update", "a", End.DONE)]
-    changed = client.job(job["id"])
+    changed = client.jobs.get(job["id"])
     assert (changed["state"], changed["pause_note"], changed["priority"]) == ("paused", "why", 6)
 
 

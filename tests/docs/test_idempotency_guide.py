@@ -20,7 +20,7 @@ from dueline.domain import limits
 from dueline.domain.retry import BY_DEFAULT, RetryPolicy
 from dueline.domain.statuses import holds
 from dueline.inbox import Inbox, Rejected
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from dueline.tasks.context import LocalContext
 from dueline.tasks.loading import load_app
 from dueline.wire.policies import RetryForm, to_retry
@@ -168,16 +168,18 @@ def test_a_run_of_a_real_dueline_is_sold_once_though_the_shop_dies(tmp_path: Pat
         started.append(DuelineProcess(tmp_path, "serve", "serve", "--port", "0", db=str(tmp_path / "dueline.db")))
         url = started[0].wait_until_running()
         assert url is not None
-        with Client(url) as client:
-            shop.secret = client.rotate_signing_secret()["secret"]
+        with PlainClient(url) as client:
+            shop.secret = client.signing_secret.rotate()["secret"]
             shop.start(program)
             shop.stock(10)
             target = {"type": "http", "url": shop.url, "body": json.loads(ORDER)}
-            run = client.create_run({"target": target, "retry": {"max_attempts": 50, "backoff": "fixed", "base": "1s"}})
+            run = client.runs.enqueue(
+                {"target": target, "retry": {"max_attempts": 50, "backoff": "fixed", "base": "1s"}}
+            )
             shop.wait_for_its_death()
             assert shop.left == 10 - sold
             shop.start()
-            ended = wait_for_end(lambda: client.run(run["id"]))
+            ended = wait_for_end(lambda: client.runs.get(run["id"]))
     assert (ended["state"], ended["result"]) == ("succeeded", SOLD[1].decode())
     assert shop.left == 8
     assert shop.fetch("SELECT deliveries FROM dueline_inbox") == (1 if sold == 0 else 2)

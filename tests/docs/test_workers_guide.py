@@ -17,7 +17,7 @@ import pytest
 
 from dueline.api.desk import ROUTES
 from dueline.domain import limits
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from tests.support.dueline import DuelineProcess, processes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "guides" / "workers.md").read_text()
@@ -36,7 +36,7 @@ class World:
     def __init__(self, folder: Path, server: DuelineProcess, url: str) -> None:
         self.folder = folder
         self.server = server
-        self.client = Client(url)
+        self.client = PlainClient(url)
         self._url = url
 
     @contextmanager
@@ -63,19 +63,19 @@ class World:
     def run(self, queue: str, task: str, **args: Any) -> str:
         target = {"type": "task", "task": task, "args": args}
         asked = {"queue": queue, "target": target, "retry": {"max_attempts": 1}}
-        run_id: str = self.client.create_run(asked)["id"]
+        run_id: str = self.client.runs.enqueue(asked)["id"]
         return run_id
 
     def ended(self, run_id: str) -> Any:
         """The run, once it is over."""
         deadline = time.monotonic() + WAIT_S_MAX
-        while (run := self.client.run(run_id))["finished_at"] is None:
+        while (run := self.client.runs.get(run_id))["finished_at"] is None:
             assert time.monotonic() < deadline, (run, *(log.read_text() for log in self.folder.glob("*worker*.log")))
             time.sleep(POLL_S)
         return run
 
     def workers(self) -> list[str]:
-        return [worker["id"] for worker in self.client.workers() if worker["role"] == "worker"]
+        return [worker["id"] for worker in self.client.workers.list() if worker["role"] == "worker"]
 
 
 @pytest.fixture
@@ -101,14 +101,14 @@ def test_the_python_workers_carry_runs_out_and_drain(world: World, name: str) ->
         runs = [world.run("py", "add", a=number, b=1) for number in range(5)]
         assert [world.ended(run_id)["result"] for run_id in runs] == ["1", "2", "3", "4", "5"]
         order, job = (json.loads(body) for body in re.findall(r"curl -d '(.*)' \\", TEXT))
-        assert world.ended(world.client.create_run(order)["id"])["result"] == "3"
-        run = world.client.run_job(world.client.create_job(job)["id"])
+        assert world.ended(world.client.runs.enqueue(order)["id"])["result"] == "3"
+        run = world.client.jobs.run(world.client.jobs.create(job)["id"])
         assert world.ended(run["id"])["result"] == '"Hello Ada!"'
         failed = world.ended(world.run("py", "add", a=1))
         assert (failed["state"], failed["attempts"][0]["outcome"]) == ("failed", "errored")
         assert "missing 1 required positional argument" in failed["error"]
         (worker,) = world.workers()
-        world.client.drain_worker(worker)
+        world.client.workers.drain(worker)
         assert process.wait(WAIT_S_MAX) == 0
         # The small one does not take its leave: its lease tells that it is gone.
         assert world.workers() == ([worker] if name == "small_worker.py" else [])
@@ -122,7 +122,7 @@ def test_the_shell_worker_carries_runs_out_and_drains(world: World) -> None:
         failed = world.ended(world.run("sh", "count", file="/not/there"))
         assert (failed["state"], failed["error"]) == ("failed", "the file cannot be read")
         (worker,) = world.workers()
-        world.client.drain_worker(worker)
+        world.client.workers.drain(worker)
         assert process.wait(WAIT_S_MAX) == 0
         assert world.workers() == []
 
@@ -134,7 +134,7 @@ def test_a_worker_that_is_struck_off_ends(world: World, name: str) -> None:
         while not (workers := world.workers()):
             assert time.monotonic() < deadline
             time.sleep(POLL_S)
-        world.client.delete(f"/v1/worker/{workers[0]}")
+        world.client.desk.leave(workers[0])
         assert process.wait(WAIT_S_MAX) != 0
 
 

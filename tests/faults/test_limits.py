@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from tests.support.dueline import DuelineProcess, processes
 from tests.support.fixtures import TEMPLATE
 from tests.support.target import Answer, Hit, Target
@@ -70,37 +70,37 @@ class Counting:
 class Server:
     """A client of a real server, that lets the target go on while it waits."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: PlainClient) -> None:
         self._client = client
 
     async def job(self, job: dict[str, Any], *, runs: int) -> str:
         """Create a job and run it so many times."""
-        job_id: str = (await asyncio.to_thread(self._client.create_job, job))["id"]
+        job_id: str = (await asyncio.to_thread(self._client.jobs.create, job))["id"]
         for _ in range(runs):
-            await asyncio.to_thread(self._client.run_job, job_id)
+            await asyncio.to_thread(self._client.jobs.run, job_id)
         return job_id
 
     async def force(self, job_id: str) -> str:
-        run_id: str = (await asyncio.to_thread(self._client.run_job, job_id, force=True))["id"]
+        run_id: str = (await asyncio.to_thread(self._client.jobs.run, job_id, force=True))["id"]
         return run_id
 
     async def enqueue(self, runs: list[dict[str, Any]]) -> None:
-        await asyncio.to_thread(self._client.create_runs, runs)
+        await asyncio.to_thread(self._client.runs.enqueue_at_once, runs)
 
     async def limit(self, scope: str, name: str, **limit: Any) -> None:
         """Set it, and wait until every worker must know it."""
-        await asyncio.to_thread(self._client.put_limit, scope, name, limit)
+        await asyncio.to_thread(self._client.limits.put, scope, name, **limit)
         await asyncio.sleep(KNOWN_S)
 
     async def running(self, scope: str, name: str) -> int:
-        running: int = (await asyncio.to_thread(self._client.limit, scope, name))["running"]
+        running: int = (await asyncio.to_thread(self._client.limits.get, scope, name))["running"]
         return running
 
     async def wait_for(self, tag: str, **counts: int) -> list[str]:
         """Until so many runs with a tag are in each of these states, or wait for these reasons; answers the ids of all of them."""
         async with asyncio.timeout(WAIT_S_MAX):
             while True:
-                runs = await asyncio.to_thread(lambda: list(self._client.all_runs(tag=tag, limit=500)))
+                runs = await asyncio.to_thread(lambda: list(self._client.runs.list(tag=tag, page_size=500)))
                 found = Counter(run["reason"] if run["state"] == "held" else run["state"] for run in runs)
                 if all(found[name] == count for name, count in counts.items()):
                     return [run["id"] for run in runs if (run["reason"] or run["state"]) in counts]
@@ -126,7 +126,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         started.append(DuelineProcess(folder, "serve", "serve", "--port", "0", db=db))
         url = started[0].wait_until_running()
         assert url is not None
-        with Client(url) as client:
+        with PlainClient(url) as client:
             yield Server(client)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
@@ -218,26 +217,14 @@ def test_the_server_may_refuse(app: App, server: Server) -> None:
         app.task(send).enqueue("monday")
 
 
-def test_clients_are_for_one_thread_each_and_are_kept(app: App, server: Server) -> None:
+def test_a_connection_is_kept_for_the_next_order(app: App, server: Server) -> None:
     task = app.task(send)
-    with app.client() as first, app.client() as second:
-        assert first is not second
-        task.enqueue("monday")
-    with app.client() as again:
-        assert again in (first, second)
-    task.enqueue("tuesday")
-    assert server.connections_total <= 2
-
-
-def test_a_fork_does_not_use_the_connections_of_its_parent(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = app.task(send)
-    task.enqueue("monday")
-    with app.client() as parents:
-        pass
-    monkeypatch.setattr(os, "getpid", lambda: -1)
-    with app.client() as own:
-        assert own is not parents
-    parents.close()
+    for day in ("monday", "tuesday", "wednesday"):
+        task.enqueue(day)
+    assert server.connections_total == 1
+    app.close()
+    task.enqueue("thursday")
+    assert server.connections_total == 2
 
 
 def test_the_server_is_the_one_of_the_settings(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,6 +13,7 @@ from dueline.api.answers import json_answer
 from dueline.api.problems import Refused
 from dueline.api.routes import ApiRoute, Vitals
 from dueline.domain.errors import DuelineError, StoreUnavailable
+from dueline.wire.health import Health
 
 READY_S = 3.0
 """A store that takes longer to answer is as good as away."""
@@ -42,10 +42,6 @@ class Writes:
             self._failed_s = asyncio.get_running_loop().time()
             raise
         self._failed_s = float("-inf")
-
-
-class Health(msgspec.Struct, frozen=True):
-    status: str
 
 
 async def live(_vitals: Vitals, _request: Request) -> Response:

@@ -21,7 +21,7 @@ from dueline.declared.documents import Fault, File, read_files
 from dueline.declared.owners import owner_problem
 from dueline.declared.plans import Action, Plan, make_plan
 from dueline.domain.errors import Invalid
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 
 STANDARD_INPUT = "-"
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -135,7 +135,7 @@ def _ask(plan: Plan, paths: Sequence[Path], output: Output) -> None:
     confirm(f"{summary(plan)}. Do it?")
 
 
-def _carry_out(client: Client, plan: Plan, output: Output) -> None:
+def _carry_out(client: PlainClient, plan: Plan, output: Output) -> None:
     """Do it, and exit by what became of it."""
     outcomes: list[Outcome] = []
     code = 0

@@ -34,7 +34,7 @@ def audit(
       dueline audit --job job_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        found = _totals(client.all_audits(**{"from": from_, "to": to}, job_id=job))
+        found = _totals(client.audits.list(from_=from_, to=to, job_id=job))
     if output is Output.JSON:
         print_json(found)
     else:

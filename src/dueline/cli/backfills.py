@@ -43,8 +43,8 @@ def backfill(
     asked = options.given(to=to, cap=cap, rate=rate, overlap=overlap)
     with connect() as client:
         if not dry_run and not yes:
-            _ask(client.backfill_job(job_id, {"from": from_, **asked, "dry_run": True}))
-        done = client.backfill_job(job_id, {"from": from_, **asked, "dry_run": dry_run})
+            _ask(client.jobs.backfill(job_id, from_, **asked, dry_run=True))
+        done = client.jobs.backfill(job_id, from_, **asked, dry_run=dry_run)
     if output is Output.JSON:
         print_json(done)
         return

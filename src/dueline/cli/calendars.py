@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dueline.cli import options
-from dueline.cli.connecting import connect
+from dueline.cli.connecting import connect, read_page
 from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
 from dueline.domain.errors import Invalid
 
@@ -40,7 +40,7 @@ def put(
     """
     asked = options.given(dates=date, weekdays=weekday, icalendar=None if ics is None else _text(ics))
     with connect() as client:
-        show(client.put_calendar(name, asked), output)
+        show(client.calendars.put(name, **asked), output)
 
 
 @app.command("list")
@@ -57,10 +57,7 @@ def list_(
       dueline calendar list
     """
     with connect() as client:
-        if all_:
-            page: dict[str, Any] = {"items": list(client.all_calendars(limit=limit or 500)), "next_cursor": None}
-        else:
-            page = client.calendars(limit=limit, cursor=cursor)
+        page = read_page(client.calendars.list, limit=limit, cursor=cursor, everything=all_)
     if output is Output.JSON:
         print_json(page)
         return
@@ -84,7 +81,7 @@ def get(name: Name, output: OutputOption = Output.TABLE) -> None:
       dueline calendar get holidays
     """
     with connect() as client:
-        show(client.calendar(name), output)
+        show(client.calendars.get(name), output)
 
 
 @app.command()
@@ -96,7 +93,7 @@ def delete(name: Name) -> None:
       dueline calendar delete holidays
     """
     with connect() as client:
-        client.delete_calendar(name)
+        client.calendars.delete(name)
     typer.echo(f"Deleted {name}.", err=True)
 
 

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from dueline.config import load_settings
 from dueline.domain.errors import Invalid
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
+from dueline.sdk.drivers import PlainListing
+from dueline.sdk.retries import NEVER
 from dueline.wire.reading import Unreadable, decode
 
+_EVERYTHING = 500
+"""As many as a page may have."""
 
-def connect() -> Client:
-    """A client for the server that the settings name."""
-    settings = load_settings()
-    return Client(settings.url, api_key=settings.api_key)
+
+def connect() -> PlainClient:
+    """A client for the server that the settings name. Whoever types a command decides whether to try it again."""
+    return PlainClient(retry=NEVER)
+
+
+def read_page(
+    listing: Callable[..., PlainListing], *, limit: int | None, cursor: str | None, everything: bool, **filters: Any
+) -> dict[str, Any]:
+    """One page of a list, or all of them as one."""
+    if everything:
+        return {"items": [*listing(**filters, page_size=limit or _EVERYTHING)], "next_cursor": None}
+    return listing(**filters, page_size=limit).page(cursor)
 
 
 def read_object(path: Path | None) -> dict[str, Any]:

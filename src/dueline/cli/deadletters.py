@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli import options
-from dueline.cli.connecting import connect
+from dueline.cli.connecting import connect, read_page
 from dueline.cli.output import (
     Output,
     OutputOption,
@@ -20,7 +20,7 @@ from dueline.cli.output import (
     show,
 )
 from dueline.cli.runs import print_run
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 
 app = typer.Typer(
     help="Dead letters: failed runs that nobody has dealt with. Try them again, or put them aside.",
@@ -55,11 +55,7 @@ def list_(
     """
     filters = _filters(job, queue, reason, from_, to)
     with connect() as client:
-        if all_:
-            letters = list(client.all_dead_letters(**filters, limit=limit or 500))
-            page: dict[str, Any] = {"items": letters, "next_cursor": None}
-        else:
-            page = client.dead_letters(**filters, limit=limit, cursor=cursor)
+        page = read_page(client.dead_letters.list, limit=limit, cursor=cursor, everything=all_, **filters)
     if output is Output.JSON:
         print_json(page)
         return
@@ -90,7 +86,7 @@ def get(
       dueline deadletter get run_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        letter = client.dead_letter(run_id)
+        letter = client.dead_letters.get(run_id)
     if output is Output.JSON:
         print_json(letter)
         return
@@ -136,7 +132,7 @@ def redrive(
         if run_id is not None:
             if filters or rate is not None or dry_run:
                 raise typer.BadParameter("give the id of one, or options that say which of many and how")
-            show(client.redrive_dead_letter(run_id, {**asked, **_corrected(client, run_id, change)}), output)
+            show(client.dead_letters.redrive(run_id, **asked, **_corrected(client, run_id, change)), output)
             return
         if change:
             raise typer.BadParameter("only one is corrected at a time: give its id")
@@ -170,16 +166,16 @@ def purge(
         raise typer.BadParameter("give the id of one, or options that say which of many")
     with connect() as client:
         if run_id is not None:
-            client.purge_dead_letter(run_id)
+            client.dead_letters.delete(run_id)
             _print_purged(1, output)
             return
-        found = client.redrive_dead_letters({**filters, "dry_run": True})
+        found = client.dead_letters.redrive_many(**filters, dry_run=True)
         if found["matched"]:
             if not yes:
                 confirm(f"Put {found['matched']} dead letters aside?")
             filters.setdefault("to", found["at"])
             with progress("Putting aside", found["matched"]) as advance:
-                while count := client.purge_dead_letters(filters):
+                while count := client.dead_letters.purge(**filters)["purged"]:
                     purged += count
                     advance(count)
     _print_purged(purged, output)
@@ -195,22 +191,22 @@ def _print_purged(purged: int, output: Output) -> None:
 def _filters(
     job: str | None, queue: str | None, reason: str | None, from_: str | None, to: str | None
 ) -> dict[str, Any]:
-    return options.given(**{"job_id": job, "queue": queue, "reason": reason, "from": from_, "to": to})
+    return options.given(job_id=job, queue=queue, reason=reason, from_=from_, to=to)
 
 
-def _corrected(client: Client, run_id: str, change: dict[str, Any]) -> dict[str, Any]:
+def _corrected(client: PlainClient, run_id: str, change: dict[str, Any]) -> dict[str, Any]:
     """The target that was called, with what options change of it."""
     if not change:
         return {}
-    called = {"target": client.dead_letter(run_id)["executed"]["target"]}
+    called = {"target": client.dead_letters.get(run_id)["executed"]["target"]}
     if "body" in change["target"]:
         called["target"]["body"] = called["target"]["body_base64"] = None
     return options.overlay(called, change)
 
 
-def _redrive_all(client: Client, asked: dict[str, Any], *, dry_run: bool, yes: bool) -> dict[str, Any]:
+def _redrive_all(client: PlainClient, asked: dict[str, Any], *, dry_run: bool, yes: bool) -> dict[str, Any]:
     """Call until nothing is left, at one pace. What was tried again and fails meanwhile is not tried once more."""
-    found = client.redrive_dead_letters({**asked, "dry_run": True})
+    found: dict[str, Any] = client.dead_letters.redrive_many(**asked, dry_run=True)
     if dry_run or not found["matched"]:
         return found
     if not yes:
@@ -219,7 +215,7 @@ def _redrive_all(client: Client, asked: dict[str, Any], *, dry_run: bool, yes: b
     done, redriven = found, 0
     with progress("Trying again", found["matched"]) as advance:
         while True:
-            done = client.redrive_dead_letters({**asked, "start_at": done["next_due_at"]})
+            done = client.dead_letters.redrive_many(**{**asked, "start_at": done["next_due_at"]})
             redriven += done["redriven"]
             advance(done["redriven"])
             if not done["left"] or not done["redriven"]:

@@ -15,7 +15,7 @@ UNREACHABLE = 5
 CHANGES = 6
 """There is something to do. Only for whoever asked to be told so."""
 
-TOLD = (DuelineError, sdk.ApiError, sdk.Unreachable)
+TOLD = (DuelineError,)
 """What is told in a line; anything else is a bug, and shows its traceback."""
 
 _CODES: list[tuple[type[Exception], int]] = [

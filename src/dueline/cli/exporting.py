@@ -37,7 +37,7 @@ def export(
       dueline export --owner shop --output json
     """
     with connect() as client:
-        found = client.all_jobs(tag=tag or (None if owner is None else owner_tag(owner)), limit=500)
+        found = client.jobs.list(tag=tag or (None if owner is None else owner_tag(owner)), page_size=500)
         jobs = [job for job in found if owner is None or owner_of(job) == owner]
     documents = documents_of(jobs) or [{"owner": owner, "jobs": []}]
     if output is Written.YAML:

@@ -29,7 +29,7 @@ def forecast(
       dueline forecast --hours 48
     """
     with connect() as client:
-        found = client.forecast(hours=hours)
+        found = client.forecasts.get(hours=hours)
     if output is Output.JSON:
         print_json(found)
         return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dueline.cli import options
-from dueline.cli.connecting import connect
+from dueline.cli.connecting import connect, read_page
 from dueline.cli.job_options import Written, job_options
 from dueline.cli.jobtypes import tell_of_task
 from dueline.cli.options import JobId
@@ -45,9 +45,9 @@ def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
     written = asked.whole()
     with connect() as client:
         if "jobs" in written:
-            show_bulk(client.post("/v1/jobs/bulk", written), "job", output)
+            show_bulk(client.request("POST", "/v1/jobs/bulk", written), "job", output)
             return
-        job = client.create_job(written)
+        job = client.jobs.create(written)
         tell_of_task(client, job["target"])
     show(job, output)
 
@@ -73,10 +73,7 @@ def list_(
     """
     filters = {"state": state, "queue": queue, "tag": tag, "target_type": target_type, "name_prefix": name_prefix}
     with connect() as client:
-        if all_:
-            page: dict[str, Any] = {"items": list(client.all_jobs(**filters, limit=limit or 500)), "next_cursor": None}
-        else:
-            page = client.jobs(**filters, limit=limit, cursor=cursor)
+        page = read_page(client.jobs.list, limit=limit, cursor=cursor, everything=all_, **filters)
     if output is Output.JSON:
         print_json(page)
         return
@@ -106,7 +103,7 @@ def get(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
       dueline job get job_01h455vb4pex5vsknk084sn02q --output json
     """
     with connect() as client:
-        show(client.job(job_id), output)
+        show(client.jobs.get(job_id), output)
 
 
 @app.command()
@@ -125,7 +122,7 @@ def edit(
       dueline job edit job_01h455vb4pex5vsknk084sn02q --queue reports --if-version 3
     """
     with connect() as client:
-        job = client.edit_job(job_id, asked.patch(), if_version=if_version)
+        job = client.jobs.patch(job_id, asked.patch(), if_version=if_version)
         if "target" in asked.whole():
             tell_of_task(client, job["target"])
     show(job, output)
@@ -144,7 +141,7 @@ def pause(
       dueline job pause job_01h455vb4pex5vsknk084sn02q --note "target is moving"
     """
     with connect() as client:
-        show(client.pause_job(job_id, note=note), output)
+        show(client.jobs.pause(job_id, note=note), output)
 
 
 @app.command()
@@ -156,7 +153,7 @@ def resume(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
       dueline job resume job_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        show(client.resume_job(job_id), output)
+        show(client.jobs.resume(job_id), output)
 
 
 @app.command()
@@ -180,7 +177,7 @@ def run(
     """
     with connect() as client:
         dedupe = options.dedupe_of(dedupe_key, dedupe_window, dedupe_state, on_conflict)
-        show(client.run_job(job_id, force=force, **dedupe), output)
+        show(client.jobs.run(job_id, force=force, **dedupe), output)
 
 
 @app.command()
@@ -192,5 +189,5 @@ def delete(job_id: JobId, if_version: options.IfVersion = None) -> None:
       dueline job delete job_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        client.delete_job(job_id, if_version=if_version)
+        client.jobs.delete(job_id, if_version=if_version)
     typer.echo(f"Deleted {job_id}.", err=True)

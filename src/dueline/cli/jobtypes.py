@@ -9,7 +9,7 @@ import typer
 
 from dueline.cli.connecting import connect
 from dueline.cli.output import Output, OutputOption, print_json, print_record, print_table
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from dueline.sdk.errors import ApiError, NotFound, Unreachable
 
 app = typer.Typer(help="Job types: the tasks that workers can carry out.", no_args_is_help=True)
@@ -24,9 +24,9 @@ def list_(output: OutputOption = Output.TABLE) -> None:
       dueline jobtype list
     """
     with connect() as client:
-        types = client.job_types()
+        page = client.job_types.list().page()
     if output is Output.JSON:
-        print_json({"items": types, "next_cursor": None})
+        print_json(page)
         return
     print_table(
         ["NAME", "QUEUE", "WORKERS", "ARGUMENTS", "SEEN", "DESCRIPTION"],
@@ -39,7 +39,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
                 one["seen_at"],
                 (one["description"] or "").partition("\n")[0] or None,
             )
-            for one in types
+            for one in page["items"]
         ],
         uncut=["NAME"],
     )
@@ -57,7 +57,7 @@ def show_(
       dueline jobtype show report
     """
     with connect() as client:
-        found = client.job_type(name)
+        found = client.job_types.get(name)
     if output is Output.JSON:
         print_json(found)
         return
@@ -75,12 +75,12 @@ def show_(
     )
 
 
-def tell_of_task(client: Client, target: Mapping[str, Any] | None) -> None:
+def tell_of_task(client: PlainClient, target: Mapping[str, Any] | None) -> None:
     """Tell on stderr what does not fit what workers say of a task. It may be they who are old, so nothing is refused."""
     if not target or "task" not in target:
         return
     try:
-        known = client.job_type(str(target["task"]))
+        known = client.job_types.get(str(target["task"]))
     except NotFound as error:
         typer.echo(f"Note: no worker has offered this task yet ({error}).", err=True)
         return

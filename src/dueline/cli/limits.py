@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dueline.cli import options
-from dueline.cli.connecting import connect
+from dueline.cli.connecting import connect, read_page
 from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
 
 app = typer.Typer(
@@ -33,10 +33,7 @@ def list_(
       dueline limit list
     """
     with connect() as client:
-        if all_:
-            page: dict[str, Any] = {"items": list(client.all_limits(limit=limit or 500)), "next_cursor": None}
-        else:
-            page = client.limits(limit=limit, cursor=cursor)
+        page = read_page(client.limits.list, limit=limit, cursor=cursor, everything=all_)
     if output is Output.JSON:
         print_json(page)
         return
@@ -68,7 +65,7 @@ def get(scope: Scope, name: Name, output: OutputOption = Output.TABLE) -> None:
       dueline limit get queue mail
     """
     with connect() as client:
-        show(client.limit(scope, name), output)
+        show(client.limits.get(scope, name), output)
 
 
 @app.command("set")
@@ -89,7 +86,7 @@ def set_(
     """
     asked = options.given(concurrency=concurrency, **options.rate_of(rate, rate_burst))
     with connect() as client:
-        show(client.put_limit(scope, name, asked), output)
+        show(client.limits.put(scope, name, **asked), output)
 
 
 @app.command()
@@ -101,5 +98,5 @@ def delete(scope: Scope, name: Name) -> None:
       dueline limit delete host api.example.com
     """
     with connect() as client:
-        client.delete_limit(scope, name)
+        client.limits.delete(scope, name)
     typer.echo(f"Deleted the limit of {scope} {name}.", err=True)

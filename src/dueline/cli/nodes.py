@@ -23,9 +23,9 @@ def list_(output: OutputOption = Output.TABLE) -> None:
       dueline node list
     """
     with connect() as client:
-        nodes = client.workers()
+        page = client.workers.list().page()
     if output is Output.JSON:
-        print_json({"items": nodes, "next_cursor": None})
+        print_json(page)
         return
     print_table(
         ["ID", "STATE", "ROLE", "HOST", "PID", "VERSION", "BUSY", "QUEUES", "LABELS", "TASKS", "STARTED", "BEAT"],
@@ -39,7 +39,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
                 node["started_at"],
                 node["beat_at"],
             )
-            for node in nodes
+            for node in page["items"]
         ],
         uncut=["ID", "STATE"],
     )
@@ -54,7 +54,7 @@ def get(node_id: NodeId, output: OutputOption = Output.TABLE) -> None:
       dueline node get 3f9c1d0a8b7e65f4a210
     """
     with connect() as client:
-        show(client.worker(node_id), output)
+        show(client.workers.get(node_id), output)
 
 
 @app.command()
@@ -66,4 +66,4 @@ def drain(node_id: NodeId, output: OutputOption = Output.TABLE) -> None:
       dueline node drain 3f9c1d0a8b7e65f4a210
     """
     with connect() as client:
-        show(client.drain_worker(node_id), output)
+        show(client.workers.drain(node_id), output)

@@ -38,7 +38,7 @@ def occurrences(
       dueline job occurrences job_01h455vb4pex5vsknk084sn02q --from 2026-03-28T00:00:00Z --to 2026-03-30T00:00:00Z
     """
     with connect() as client:
-        page = client.occurrences(job_id, **{"from": from_, "to": to}, limit=limit, cursor=cursor)
+        page = client.jobs.occurrences(job_id, from_=from_, to=to, page_size=limit).page(cursor)
     if output is Output.JSON:
         print_json(page)
         return
@@ -58,7 +58,7 @@ def skip(job_id: JobId, at: At, output: OutputOption = Output.TABLE) -> None:
       dueline job skip job_01h455vb4pex5vsknk084sn02q --at 2026-12-24T09:00:00Z
     """
     with connect() as client:
-        show(client.skip_occurrence(job_id, at), output)
+        show(client.jobs.skip(job_id, at), output)
 
 
 def move(
@@ -74,7 +74,7 @@ def move(
       dueline job move job_01h455vb4pex5vsknk084sn02q --at 2026-12-24T09:00:00Z --to 2026-12-23T09:00:00Z
     """
     with connect() as client:
-        show(client.move_occurrence(job_id, at, to), output)
+        show(client.jobs.move(job_id, at, to), output)
 
 
 def restore(job_id: JobId, at: At, output: OutputOption = Output.TABLE) -> None:
@@ -85,7 +85,7 @@ def restore(job_id: JobId, at: At, output: OutputOption = Output.TABLE) -> None:
       dueline job restore job_01h455vb4pex5vsknk084sn02q --at 2026-12-24T09:00:00Z
     """
     with connect() as client:
-        show(client.restore_occurrence(job_id, at), output)
+        show(client.jobs.restore(job_id, at), output)
 
 
 def _row(one: dict[str, Any]) -> list[Any]:

@@ -23,9 +23,9 @@ def list_(output: OutputOption = Output.TABLE) -> None:
       dueline queue list
     """
     with connect() as client:
-        queues = client.queues()
+        page = client.queues.list().page()
     if output is Output.JSON:
-        print_json({"items": queues, "next_cursor": None})
+        print_json(page)
         return
     print_table(
         ["NAME", "STATE", "READY", "RUNNING", "HELD", "WAITING", "OLDEST", "RATE", "WORKERS", "BUSY", "NOTE"],
@@ -40,7 +40,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
                 f"{queue['busy']}/{queue['slots']}",
                 queue["note"],
             )
-            for queue in queues
+            for queue in page["items"]
         ],
         uncut=["NAME"],
     )
@@ -55,7 +55,7 @@ def shares(name: Name, output: OutputOption = Output.TABLE) -> None:
       dueline queue shares mail
     """
     with connect() as client:
-        found = client.queue_shares(name)
+        found = client.queues.shares(name)
     if output is Output.JSON:
         print_json(found)
         return
@@ -87,7 +87,7 @@ def get(name: Name, output: OutputOption = Output.TABLE) -> None:
       dueline queue get mail
     """
     with connect() as client:
-        show(client.queue(name), output)
+        show(client.queues.get(name), output)
 
 
 @app.command()
@@ -103,7 +103,7 @@ def pause(
       dueline queue pause mail --note "the mail server is moving"
     """
     with connect() as client:
-        show(client.pause_queue(name, note=note), output)
+        show(client.queues.pause(name, note=note), output)
 
 
 @app.command()
@@ -115,4 +115,4 @@ def resume(name: Name, output: OutputOption = Output.TABLE) -> None:
       dueline queue resume mail
     """
     with connect() as client:
-        show(client.resume_queue(name), output)
+        show(client.queues.resume(name), output)

@@ -27,7 +27,7 @@ def plan(policy: Policy = None, rate: Rate = None, output: OutputOption = Output
       dueline recovery plan --policy skip
     """
     with connect() as client:
-        found = client.recovery(policy=policy, rate=rate)
+        found = client.recovery.plan(policy=policy, rate=rate)
     if output is Output.JSON:
         print_json(found)
     else:
@@ -46,8 +46,8 @@ def apply(
     """
     with connect() as client:
         if not yes:
-            _ask(client.recovery(policy=policy, rate=rate))
-        done = client.recover(policy=policy, rate=rate)
+            _ask(client.recovery.plan(policy=policy, rate=rate))
+        done = client.recovery.apply(policy=policy, rate=rate)
     if output is Output.JSON:
         print_json(done)
     else:

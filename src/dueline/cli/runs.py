@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli import options
-from dueline.cli.connecting import connect
+from dueline.cli.connecting import connect, read_page
 from dueline.cli.job_options import Written, run_options
 from dueline.cli.jobtypes import tell_of_task
 from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table, show, show_bulk
@@ -37,12 +37,9 @@ def list_(
       dueline run list --state failed
       dueline run list --job job_01h455vb4pex5vsknk084sn02q --from 2026-03-29T00:00:00Z --output json
     """
-    filters = {"job_id": job, "state": state, "kind": kind, "tag": tag, "from": from_, "to": to}
+    filters = {"job_id": job, "state": state, "kind": kind, "tag": tag, "from_": from_, "to": to}
     with connect() as client:
-        if all_:
-            page: dict[str, Any] = {"items": list(client.all_runs(**filters, limit=limit or 500)), "next_cursor": None}
-        else:
-            page = client.runs(**filters, limit=limit, cursor=cursor)
+        page = read_page(client.runs.list, limit=limit, cursor=cursor, everything=all_, **filters)
     if output is Output.JSON:
         print_json(page)
         return
@@ -75,7 +72,7 @@ def get(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
       dueline run get run_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        run = client.run(run_id)
+        run = client.runs.get(run_id)
     if output is Output.JSON:
         print_json(run)
     else:
@@ -91,7 +88,7 @@ def why(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
       dueline run why run_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        show(client.run_why(run_id), output)
+        show(client.runs.why(run_id), output)
 
 
 @app.command()
@@ -103,7 +100,7 @@ def cancel(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
       dueline run cancel run_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
-        show(client.cancel_run(run_id), output)
+        show(client.runs.cancel(run_id), output)
 
 
 def print_run(run: dict[str, Any]) -> None:
@@ -138,8 +135,8 @@ def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
     written = asked.whole()
     with connect() as client:
         if "runs" in written:
-            show_bulk(client.post("/v1/runs/bulk", written), "run", output)
+            show_bulk(client.request("POST", "/v1/runs/bulk", written), "run", output)
             return
-        created = client.create_run(written)
+        created = client.runs.enqueue(written)
         tell_of_task(client, written.get("target"))
     show(created, output)

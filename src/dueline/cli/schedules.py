@@ -49,7 +49,7 @@ def preview(
     }
     if job is not None or (isinstance(asked["schedule"], dict) and asked["schedule"].get("calendars")):
         with connect() as client:
-            found = client.preview_schedule(asked)
+            found = client.request("POST", "/v1/schedules/preview", asked)
     else:
         found = _previewed(asked)
     if output is Output.JSON:

@@ -20,7 +20,7 @@ def show_(output: OutputOption = Output.TABLE) -> None:
       dueline secret show
     """
     with connect() as client:
-        show(client.signing_secret(), output)
+        show(client.signing_secret.get(), output)
 
 
 @app.command()
@@ -32,7 +32,7 @@ def rotate(yes: options.Yes = False, output: OutputOption = Output.TABLE) -> Non
       dueline secret rotate
     """
     with connect() as client:
-        if not yes and (now := client.signing_secret())["set"]:
+        if not yes and (now := client.signing_secret.get())["set"]:
             confirm(f"There is a secret since {now['rotated_at']}. Make a new one?")
-        show(client.rotate_signing_secret(), output)
+        show(client.signing_secret.rotate(), output)
     typer.echo("Keep it: it is not shown again.", err=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli import options
-from dueline.cli.connecting import connect
+from dueline.cli.connecting import connect, read_page
 from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
 from dueline.domain.errors import Invalid
 
@@ -31,10 +31,7 @@ def list_(
       dueline tenant list
     """
     with connect() as client:
-        if all_:
-            page: dict[str, Any] = {"items": list(client.all_tenants(limit=limit or 500)), "next_cursor": None}
-        else:
-            page = client.tenants(limit=limit, cursor=cursor)
+        page = read_page(client.tenants.list, limit=limit, cursor=cursor, everything=all_)
     if output is Output.JSON:
         print_json(page)
         return
@@ -65,7 +62,7 @@ def get(name: Name, output: OutputOption = Output.TABLE) -> None:
       dueline tenant get acme
     """
     with connect() as client:
-        show(client.tenant(name), output)
+        show(client.tenants.get(name), output)
 
 
 @app.command("set")
@@ -101,7 +98,7 @@ def set_(
     )
     patch = options.given(weight=weight, quotas={quota: _number(quota, text) for quota, text in asked.items()} or None)
     with connect() as client:
-        show(client.edit_tenant(name, patch), output)
+        show(client.tenants.patch(name, **patch), output)
 
 
 def _number(quota: str, text: str) -> int | None:

@@ -12,7 +12,7 @@ from dueline.declared.documents import Declared, Fault
 from dueline.declared.owners import owner_of, owner_tag
 from dueline.declared.plans import Fires, Found, Json, Plan
 from dueline.domain import limits
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from dueline.sdk.errors import Conflict, NotFound, Refused
 from dueline.wire.reading import WHOLE, encode
 
@@ -31,15 +31,15 @@ class Answer(NamedTuple):
     faults: list[Fault]
 
 
-def ask(client: Client, declared: Sequence[Declared], owners: Iterable[str], *, adopt: bool) -> Answer:
+def ask(client: PlainClient, declared: Sequence[Declared], owners: Iterable[str], *, adopt: bool) -> Answer:
     """Have the server check every job, and find what it has of the same name. A job of another owner, or of nobody, is not to be touched
     unless it is to be adopted."""
-    owned = {job["id"]: job for owner in owners for job in client.all_jobs(tag=owner_tag(owner), limit=500)}
+    owned = {job["id"]: job for owner in owners for job in client.jobs.list(tag=owner_tag(owner), page_size=500)}
     known = {job["name"]: job for job in owned.values()}
     asking = _Asking(client, adopt=adopt)
     unknown = [one for one in declared if one.name not in known]
     for some in in_calls(unknown, lambda one: one.job):
-        answer = client.create_jobs([one.job for one in some], dry_run=True)
+        answer = create_many(client, [one.job for one in some], dry_run=True)
         for one, item in zip(some, answer["items"], strict=True):
             asking.hear_of_new(one, item)
     for one in declared:
@@ -49,7 +49,14 @@ def ask(client: Client, declared: Sequence[Declared], owners: Iterable[str], *, 
     return Answer(asking.found, list(owned.values()), sorted(asking.faults, key=lambda fault: places[fault.job]))
 
 
-def with_fires(client: Client, plan: Plan, found: Found) -> Plan:
+def create_many(client: PlainClient, jobs: Sequence[Json], *, dry_run: bool = False) -> Json:
+    """Each as its file has it, to the letter."""
+    query = {"dry_run": "true"} if dry_run else {}
+    answer: Json = client.request("POST", "/v1/jobs/bulk", {"jobs": jobs}, query=query)
+    return answer
+
+
+def with_fires(client: PlainClient, plan: Plan, found: Found) -> Plan:
     """The plan with the next fires, before and after, of every schedule that changes."""
     steps = []
     for step in plan.steps:
@@ -79,7 +86,7 @@ def in_calls(items: Sequence[T], body: Callable[[T], Json]) -> Iterator[list[T]]
 class _Asking:
     """What was heard so far."""
 
-    def __init__(self, client: Client, *, adopt: bool) -> None:
+    def __init__(self, client: PlainClient, *, adopt: bool) -> None:
         self._client = client
         self._adopt = adopt
         self.faults: list[Fault] = []
@@ -125,7 +132,7 @@ class _Asking:
 
     def _named(self, name: str) -> Json | None:
         """The job that has a name. Of all that begin so it comes first."""
-        items = self._client.jobs(name_prefix=name, limit=1)["items"]
+        items = self._client.jobs.list(name_prefix=name, page_size=1).page()["items"]
         return items[0] if items and items[0]["name"] == name else None
 
     def _missed(self, one: Declared) -> None:
@@ -146,7 +153,8 @@ class _Asking:
         return job, self._ask(job, current)
 
     def _ask(self, job: Json, current: Json) -> Json:
-        return self._client.replace_job(current["id"], job, if_version=current["version"], dry_run=True)
+        becoming: Json = self._client.jobs.update(current["id"], job, if_version=current["version"], dry_run=True)
+        return becoming
 
     def _refuse(self, one: Declared, errors: Iterable[Mapping[str, str]], detail: str) -> None:
         found = [one.fault(error["field"], error["reason"]) for error in errors]
@@ -168,12 +176,12 @@ def _without_changed(schedule: Json | None) -> Json:
     return {name: value for name, value in (schedule or {}).items() if name != "changed"}
 
 
-def _fires(client: Client, job_id: str | None, schedule: Json | None) -> list[Json]:
+def _fires(client: PlainClient, job_id: str | None, schedule: Json | None) -> list[Json]:
     if schedule is None:
         return []
     try:
         asked = {"schedule": schedule, "count": FIRES_SHOWN, "job_id": job_id}
-        fires: list[Json] = client.preview_schedule(asked)["fires"]
+        fires: list[Json] = client.request("POST", "/v1/schedules/preview", asked)["fires"]
     except Refused:
         # Of what is over nothing comes, and a preview of it is refused.
         return []

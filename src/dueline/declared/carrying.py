@@ -7,9 +7,9 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import NamedTuple
 
-from dueline.declared.asking import in_calls
+from dueline.declared.asking import create_many, in_calls
 from dueline.declared.plans import Action, Plan, Step
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from dueline.sdk.errors import ApiError, Conflict, NotFound, OverQuota, Unavailable
 
 
@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
     reason: str = ""
 
 
-def carry_out(client: Client, plan: Plan) -> Iterator[Outcome]:
+def carry_out(client: PlainClient, plan: Plan) -> Iterator[Outcome]:
     """Do what a plan says, and tell of each step: updates, then new jobs, then deletions, so that a job that got another name is there
     before it goes. What fails leaves the rest; only a server that is not there ends it, with what it raises."""
     for step in plan.of(Action.UPDATE):
@@ -37,18 +37,18 @@ def carry_out(client: Client, plan: Plan) -> Iterator[Outcome]:
         yield _delete(client, step)
 
 
-def _update(client: Client, plan: Plan, step: Step) -> Outcome:
+def _update(client: PlainClient, plan: Plan, step: Step) -> Outcome:
     assert step.id is not None, "a job that is there has an id"
     try:
-        client.replace_job(step.id, plan.sent[step.name], if_version=step.version)
+        client.jobs.update(step.id, plan.sent[step.name], if_version=step.version)
     except ApiError as error:
         return _refused(step, error)
     return Outcome(step, End.DONE)
 
 
-def _create(client: Client, plan: Plan, steps: list[Step]) -> Iterator[Outcome]:
+def _create(client: PlainClient, plan: Plan, steps: list[Step]) -> Iterator[Outcome]:
     try:
-        items = client.create_jobs([plan.sent[step.name] for step in steps])["items"]
+        items = create_many(client, [plan.sent[step.name] for step in steps])["items"]
     except ApiError as error:
         yield from [_refused(step, error) for step in steps]
         return
@@ -62,10 +62,10 @@ def _create(client: Client, plan: Plan, steps: list[Step]) -> Iterator[Outcome]:
             yield Outcome(step, end, told or problem.get("detail", ""))
 
 
-def _delete(client: Client, step: Step) -> Outcome:
+def _delete(client: PlainClient, step: Step) -> Outcome:
     assert step.id is not None, "a job that is there has an id"
     try:
-        client.delete_job(step.id, if_version=step.version)
+        client.jobs.delete(step.id, if_version=step.version)
     except NotFound:
         # Somebody else did it.
         return Outcome(step, End.DONE)

@@ -1,40 +1,98 @@
-"""A small synchronous client. It speaks JSON as the API does: dictionaries in, dictionaries out."""
+"""The clients: `Client` for threads, `PlainClient` for whoever passes JSON on as it is. `async_client` has the one for coroutines.
+
+from dueline import Client
+
+with Client() as client:
+    run = client.runs.enqueue(url="https://example.com/hello")
+    print(client.runs.wait(run.id).state)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from http.client import responses
+import copy
+import re
+import ssl
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import quote, urlencode
+from typing import Any, Self, TypeVar, cast
 
 import msgspec
 
-from dueline import __version__
-from dueline.sdk.connection import Answer, Connection
-from dueline.sdk.errors import to_error
-from dueline.wire.problems import Problem
-from dueline.wire.reading import decoder_of, encode
+from dueline.config import load_settings
+from dueline.runtime.chance import Chance, SystemChance
+from dueline.runtime.clock import Clock, SystemClock
+from dueline.sdk.address import Address, read_address
+from dueline.sdk.calls import Call
+from dueline.sdk.drivers import PlainDriver, SyncDriver
+from dueline.sdk.endpoints import D, Resource, composed
+from dueline.sdk.flows import Operation, Terms
+from dueline.sdk.pool import CONNECTIONS_MAX, Pool
+from dueline.sdk.resources.calendars import Calendars
+from dueline.sdk.resources.dead_letters import DeadLetters
+from dueline.sdk.resources.desk import Desk
+from dueline.sdk.resources.health import Healths
+from dueline.sdk.resources.job_types import JobTypes
+from dueline.sdk.resources.jobs import Jobs
+from dueline.sdk.resources.limits import Limits
+from dueline.sdk.resources.queues import Queues
+from dueline.sdk.resources.runs import Runs
+from dueline.sdk.resources.schedules import Schedules
+from dueline.sdk.resources.signing_secret import SigningSecret
+from dueline.sdk.resources.tenants import Tenants
+from dueline.sdk.resources.whole import Audits, Forecasts, Recovery
+from dueline.sdk.resources.workers import Workers
+from dueline.sdk.retries import RetryPolicy
 
-Json = dict[str, Any]
-
-URL_DEFAULT = "http://127.0.0.1:8700"
 TIMEOUT_S_DEFAULT = 30.0
+RETRY_DEFAULT = RetryPolicy()
+
+_KEY = re.compile(r"[!-~]*")
+_ANYTHING = cast("type[Any]", Any)
+S = TypeVar("S", SyncDriver, PlainDriver)
 
 
-class Client:
-    """One server, over one kept-alive connection; not for several threads at a time.
+class Resources(Resource[D]):
+    """Everything that can be asked of a server, by what it is about."""
 
-    Every method raises an ApiError of `dueline.sdk.errors` when the server says no, and Unreachable when no answer comes.
-    """
+    def __init__(self, driver: D) -> None:
+        super().__init__(driver)
+        self.jobs = Jobs(driver)
+        self.runs = Runs(driver)
+        self.dead_letters = DeadLetters(driver)
+        self.schedules = Schedules(driver)
+        self.calendars = Calendars(driver)
+        self.queues = Queues(driver)
+        self.limits = Limits(driver)
+        self.tenants = Tenants(driver)
+        self.workers = Workers(driver)
+        self.job_types = JobTypes(driver)
+        self.signing_secret = SigningSecret(driver)
+        self.audits = Audits(driver)
+        self.recovery = Recovery(driver)
+        self.forecasts = Forecasts(driver)
+        self.health = Healths(driver)
+        self.desk = Desk(driver)
 
-    def __init__(
-        self, url: str = URL_DEFAULT, *, api_key: str | None = None, timeout_s: float = TIMEOUT_S_DEFAULT
-    ) -> None:
-        self._connection = Connection(url, timeout_s=timeout_s)
-        self._headers = {"user-agent": f"dueline/{__version__}", "accept": "application/json"}
-        if api_key:
-            self._headers["authorization"] = f"Bearer {api_key}"
+    @composed
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        if_version: int | None = None,
+    ) -> Operation[Any]:
+        """Any call that has no method of its own here: JSON in, JSON out. `path` begins with `/v1/`."""
+        call = Call(_ANYTHING, body=body, query=query or {}, if_version=if_version, method=method, path=path)
+        return (yield call)
+
+
+class _Waiting(Resources[S]):
+    """What clients for threads have in common."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.driver.pool.address.url}>"
 
     def __enter__(self) -> Self:
         return self
@@ -45,312 +103,93 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        self._connection.close()
+        """Close the connections that are kept. A call after that opens another."""
+        self.driver.pool.close()
 
     def interrupt(self) -> None:
-        """Break off the call that another thread waits for: it ends as Unreachable."""
-        self._connection.interrupt()
+        """Break off the calls that other threads wait for: each ends as Unreachable."""
+        self.driver.pool.interrupt()
 
-    def post(self, path: str, body: Any) -> Json:
-        """Any call that has no method of its own here; `path` begins with /v1/."""
-        return self._json("POST", path, body)
+    def with_timeout(self, timeout_s: float) -> Self:
+        """The same client with another time for each call, over the same connections: `client.with_timeout(2).jobs.get(…)`."""
+        other = copy.copy(self)
+        driver = type(self.driver)(self.driver.pool, msgspec.structs.replace(self.driver.terms, timeout_s=timeout_s))
+        Resources.__init__(other, driver)
+        return other
 
-    def delete(self, path: str) -> None:
-        self._send("DELETE", path)
 
-    def create_job(self, job: Mapping[str, Any]) -> Json:
-        return self._json("POST", "/v1/jobs", job)
+class Client(_Waiting[SyncDriver]):
+    """One server, for any number of threads: `client.jobs`, `client.runs`, `client.dead_letters` and so on.
 
-    def create_jobs(self, jobs: Sequence[Mapping[str, Any]], *, atomic: bool = False, dry_run: bool = False) -> Json:
-        """Create many jobs: `items` in their order, each with its `status` and a `job` or a `problem`. With `atomic` all or none, and a
-        refusal is raised as for one. With `dry_run` nothing is written."""
-        asked = {"jobs": jobs, "atomic": atomic}
-        return self._json("POST", "/v1/jobs/bulk", asked, query=_dry_run(dry_run))
+    A `url` and an `api_key` that are left out come from the settings: `DUELINE_URL` and `DUELINE_API_KEY`. `timeout_s` bounds each call
+    with all its attempts; what failed in passing is tried again where that can do no harm. `tls` says whom to trust in place of the
+    system's authorities.
 
-    def job(self, job_id: str) -> Json:
-        return self._json("GET", _path("jobs", job_id))
+    Every method raises an ApiError of `dueline.sdk.errors` when the server says no, and Unreachable when no answer comes.
+    """
 
-    def jobs(self, **filters: Any) -> Json:
-        """One page: `items`, and `next_cursor` for the next one."""
-        return self._json("GET", "/v1/jobs", query=filters)
-
-    def all_jobs(self, **filters: Any) -> Iterator[Json]:
-        return self._all("/v1/jobs", filters)
-
-    def replace_job(
-        self, job_id: str, job: Mapping[str, Any], *, if_version: int | None = None, dry_run: bool = False
-    ) -> Json:
-        """Replace the writable part of a job. With `dry_run` nothing is written, and the answer is the job as it would be."""
-        path = _path("jobs", job_id)
-        return self._json("PUT", path, job, query=_dry_run(dry_run), if_version=if_version)
-
-    def edit_job(self, job_id: str, patch: Mapping[str, Any], *, if_version: int | None = None) -> Json:
-        """Change some of a job by a merge patch: null removes, objects are merged."""
-        return self._json("PATCH", _path("jobs", job_id), patch, if_version=if_version)
-
-    def delete_job(self, job_id: str, *, if_version: int | None = None) -> None:
-        self._send("DELETE", _path("jobs", job_id), if_version=if_version)
-
-    def pause_job(self, job_id: str, *, note: str | None = None) -> Json:
-        return self._json("POST", _path("jobs", job_id, "pause"), {"note": note})
-
-    def resume_job(self, job_id: str) -> Json:
-        return self._json("POST", _path("jobs", job_id, "resume"))
-
-    def run_job(self, job_id: str, *, force: bool = False, **dedupe: Any) -> Json:
-        """Run a job now; answers the run, or with a `dedupe_key` the one that stands for it (`dedupe_window`, `on_conflict` …)."""
-        return self._json("POST", _path("jobs", job_id, "run"), {"force": force, **dedupe})
-
-    def occurrences(self, job_id: str, **filters: Any) -> Json:
-        """One page of what became of a job's due instants and of what comes. `from` and `to` are given as `**{"from": …}`."""
-        return self._json("GET", _path("jobs", job_id, "occurrences"), query=filters)
-
-    def skip_occurrence(self, job_id: str, at: str) -> Json:
-        return self._json("POST", _path("jobs", job_id, "skip"), {"at": at})
-
-    def move_occurrence(self, job_id: str, at: str, to: str) -> Json:
-        return self._json("POST", _path("jobs", job_id, "move"), {"at": at, "to": to})
-
-    def restore_occurrence(self, job_id: str, at: str) -> Json:
-        return self._json("POST", _path("jobs", job_id, "restore"), {"at": at})
-
-    def backfill_job(self, job_id: str, backfill: Mapping[str, Any]) -> Json:
-        """Run a job for occurrences of the past: `from`, `to`, and `cap`, `rate`, `overlap`, `dry_run`."""
-        return self._json("POST", _path("jobs", job_id, "backfill"), backfill)
-
-    def preview_schedule(self, preview: Mapping[str, Any]) -> Json:
-        """What a schedule means: `schedule`, and `timezone`, `from`, `count`, `job_id` …"""
-        return self._json("POST", "/v1/schedules/preview", preview)
-
-    def put_calendar(self, name: str, calendar: Mapping[str, Any]) -> Json:
-        return self._json("PUT", _path("calendars", name), calendar)
-
-    def calendar(self, name: str) -> Json:
-        return self._json("GET", _path("calendars", name))
-
-    def calendars(self, **filters: Any) -> Json:
-        return self._json("GET", "/v1/calendars", query=filters)
-
-    def all_calendars(self, **filters: Any) -> Iterator[Json]:
-        return self._all("/v1/calendars", filters)
-
-    def delete_calendar(self, name: str) -> None:
-        self._send("DELETE", _path("calendars", name))
-
-    def create_run(self, run: Mapping[str, Any]) -> Json:
-        """Write a run; with a `dedupe_key` the answer may be another that stands for it."""
-        return self._json("POST", "/v1/runs", run)
-
-    def create_runs(self, runs: Sequence[Mapping[str, Any]], *, atomic: bool = False) -> Json:
-        """Write many runs: `items` in their order, each with its `status` and a `run` or a `problem`. With `atomic` all or none, and a
-        refusal is raised as for one."""
-        return self._json("POST", "/v1/runs/bulk", {"runs": runs, "atomic": atomic})
-
-    def run(self, run_id: str) -> Json:
-        return self._json("GET", _path("runs", run_id))
-
-    def run_why(self, run_id: str) -> Json:
-        """What a run waits for, at which place it stands, and when it may go on."""
-        return self._json("GET", _path("runs", run_id, "why"))
-
-    def runs(self, **filters: Any) -> Json:
-        """One page. The filters `from` and `to` are given as `**{"from": …}`."""
-        return self._json("GET", "/v1/runs", query=filters)
-
-    def all_runs(self, **filters: Any) -> Iterator[Json]:
-        return self._all("/v1/runs", filters)
-
-    def cancel_run(self, run_id: str) -> Json:
-        """End a run. One that is under way stays `running` until its worker has ended it."""
-        return self._json("POST", _path("runs", run_id, "cancel"))
-
-    def dead_letters(self, **filters: Any) -> Json:
-        """One page of failed runs that nobody has dealt with. The filters `from` and `to` are given as `**{"from": …}`."""
-        return self._json("GET", "/v1/dead-letters", query=filters)
-
-    def all_dead_letters(self, **filters: Any) -> Iterator[Json]:
-        return self._all("/v1/dead-letters", filters)
-
-    def dead_letter(self, run_id: str) -> Json:
-        """A dead letter by the id of its run, with what was executed."""
-        return self._json("GET", _path("dead-letters", run_id))
-
-    def redrive_dead_letter(self, run_id: str, redrive: Mapping[str, Any] | None = None) -> Json:
-        """Try one again; answers the new run. `key`, `version` and `target` may be given."""
-        return self._json("POST", _path("dead-letters", run_id, "redrive"), redrive or {})
-
-    def redrive_dead_letters(self, redrive: Mapping[str, Any]) -> Json:
-        """Try again those that match, as many as one call takes; `left` is for the next one, from `next_due_at` on as `start_at`."""
-        return self._json("POST", "/v1/dead-letters/redrive", redrive)
-
-    def purge_dead_letters(self, match: Mapping[str, Any]) -> int:
-        """Put aside those that match, as many as one call takes; answers how many that were."""
-        purged: int = self._json("POST", "/v1/dead-letters/purge", match)["purged"]
-        return purged
-
-    def purge_dead_letter(self, run_id: str) -> None:
-        """Put one aside."""
-        self._send("DELETE", _path("dead-letters", run_id))
-
-    def queues(self) -> list[Json]:
-        """Every queue that has live runs, is paused or is named by a worker, by name, with what there is to serve it."""
-        queues: list[Json] = self._json("GET", "/v1/queues")["items"]
-        return queues
-
-    def queue(self, name: str) -> Json:
-        """One queue; an empty one if nobody has named it yet."""
-        return self._json("GET", _path("queues", name))
-
-    def queue_shares(self, name: str) -> Json:
-        """Who shares a queue: entitled to what, got what, and delayed by whom."""
-        return self._json("GET", _path("queues", name, "shares"))
-
-    def pause_queue(self, name: str, *, note: str | None = None) -> Json:
-        return self._json("POST", _path("queues", name, "pause"), {"note": note})
-
-    def resume_queue(self, name: str) -> Json:
-        return self._json("POST", _path("queues", name, "resume"))
-
-    def limits(self, **filters: Any) -> Json:
-        """One page of what is set for hosts and queues, by name."""
-        return self._json("GET", "/v1/limits", query=filters)
-
-    def all_limits(self, **filters: Any) -> Iterator[Json]:
-        return self._all("/v1/limits", filters)
-
-    def limit(self, scope: str, name: str) -> Json:
-        """What is set for a `queue` or a `host`, and how many runs have a place there."""
-        return self._json("GET", _path("limits", scope, quote(name, safe="")))
-
-    def put_limit(self, scope: str, name: str, limit: Mapping[str, Any]) -> Json:
-        """Set it, as `concurrency`, `rate` or both. Workers keep to it within five seconds."""
-        return self._json("PUT", _path("limits", scope, quote(name, safe="")), limit)
-
-    def delete_limit(self, scope: str, name: str) -> None:
-        self._send("DELETE", _path("limits", scope, quote(name, safe="")))
-
-    def tenants(self, **filters: Any) -> Json:
-        """One page of the tenants that something was set for, by name."""
-        return self._json("GET", "/v1/tenants", query=filters)
-
-    def all_tenants(self, **filters: Any) -> Iterator[Json]:
-        return self._all("/v1/tenants", filters)
-
-    def tenant(self, name: str) -> Json:
-        """What is set for a tenant and what it has; the defaults if nothing was set."""
-        return self._json("GET", _path("tenants", name))
-
-    def put_tenant(self, name: str, tenant: Mapping[str, Any]) -> Json:
-        """Set `weight` and `quotas`, all of them: what is left out has its default."""
-        return self._json("PUT", _path("tenants", name), tenant)
-
-    def edit_tenant(self, name: str, patch: Mapping[str, Any]) -> Json:
-        """Set some of them by a merge patch: null removes a quota."""
-        return self._json("PATCH", _path("tenants", name), patch)
-
-    def workers(self) -> list[Json]:
-        """All processes that fire schedules or execute runs, those that started first first."""
-        workers: list[Json] = self._json("GET", "/v1/workers")["items"]
-        return workers
-
-    def worker(self, worker_id: str) -> Json:
-        return self._json("GET", _path("workers", worker_id))
-
-    def drain_worker(self, worker_id: str) -> Json:
-        """Ask a process to end in order. It hears so with its next heartbeat."""
-        return self._json("POST", _path("workers", worker_id, "drain"))
-
-    def job_types(self) -> list[Json]:
-        """The tasks that workers can carry out, by name."""
-        types: list[Json] = self._json("GET", "/v1/job-types")["items"]
-        return types
-
-    def job_type(self, name: str) -> Json:
-        return self._json("GET", _path("job-types", name))
-
-    def signing_secret(self) -> Json:
-        """Whether there is a secret to sign calls with, and since when; never the secret itself."""
-        return self._json("GET", "/v1/signing-secret")
-
-    def rotate_signing_secret(self) -> Json:
-        """Make a new secret. This answer is the only one that ever holds it."""
-        return self._json("POST", "/v1/signing-secret/rotate")
-
-    def audit(self, **filters: Any) -> Json:
-        """One page of accounts, a job each. The filters `from` and `to` are given as `**{"from": …}`."""
-        return self._json("GET", "/v1/audit", query=filters)
-
-    def all_audits(self, **filters: Any) -> Iterator[Json]:
-        return self._all("/v1/audit", filters)
-
-    def recovery(self, *, policy: str | None = None, rate: float | None = None) -> Json:
-        """What is overdue, and what would become of it."""
-        return self._json("GET", "/v1/recovery", query={"policy": policy, "rate": rate})
-
-    def recover(self, *, policy: str | None = None, rate: float | None = None) -> Json:
-        """Decide what is overdue. Without a policy each job follows its own."""
-        asked = {"policy": policy, "rate": rate}
-        return self._json("POST", "/v1/recovery", {name: said for name, said in asked.items() if said is not None})
-
-    def forecast(self, *, hours: int | None = None) -> Json:
-        return self._json("GET", "/v1/forecast", query={"hours": hours})
-
-    def _all(self, path: str, filters: Mapping[str, Any]) -> Iterator[Json]:
-        cursor = None
-        while True:
-            page = self._json("GET", path, query={**filters, "cursor": cursor})
-            yield from page["items"]
-            cursor = page["next_cursor"]
-            if cursor is None:
-                return
-
-    def _json(
+    def __init__(
         self,
-        method: str,
-        path: str,
-        body: Any = None,
+        url: str | None = None,
         *,
-        query: Mapping[str, Any] | None = None,
-        if_version: int | None = None,
-    ) -> Json:
-        answer = self._send(method, path, body, query=query, if_version=if_version)
-        return decoder_of(Json).decode(answer.body)  # type: ignore[no-any-return]  # a cached decoder forgets its type
+        api_key: str | None = None,
+        timeout_s: float = TIMEOUT_S_DEFAULT,
+        retry: RetryPolicy = RETRY_DEFAULT,
+        connections_max: int = CONNECTIONS_MAX,
+        tls: ssl.SSLContext | None = None,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+    ) -> None:
+        address, terms = prepared(
+            url, api_key=api_key, timeout_s=timeout_s, retry=retry, tls=tls, clock=clock, chance=chance
+        )
+        super().__init__(SyncDriver(Pool(address, terms.clock, connections_max=connections_max), terms))
 
-    def _send(
+    @classmethod
+    def from_env(cls, **options: Any) -> Self:
+        """A client of the server in `DUELINE_URL`, with the key in `DUELINE_API_KEY`; `options` as for any other."""
+        return cls(**options)
+
+
+class PlainClient(_Waiting[PlainDriver]):
+    """The same methods, and answers as plain JSON just as the server sent them, unknown fields included."""
+
+    def __init__(
         self,
-        method: str,
-        path: str,
-        body: Any = None,
+        url: str | None = None,
         *,
-        query: Mapping[str, Any] | None = None,
-        if_version: int | None = None,
-    ) -> Answer:
-        headers = dict(self._headers)
-        if if_version is not None:
-            headers["if-match"] = f'"v{if_version}"'
-        if body is not None:
-            headers["content-type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        asked = {name: value for name, value in (query or {}).items() if value is not None}
-        target = f"{path}?{urlencode(asked)}" if asked else path
-        answer = self._connection.send(method, target, body=None if body is None else encode(body), headers=headers)
-        if answer.status >= 400:
-            raise to_error(_problem(answer))
-        return answer
+        api_key: str | None = None,
+        timeout_s: float = TIMEOUT_S_DEFAULT,
+        retry: RetryPolicy = RETRY_DEFAULT,
+    ) -> None:
+        address, terms = prepared(url, api_key=api_key, timeout_s=timeout_s, retry=retry)
+        super().__init__(PlainDriver(Pool(address, terms.clock), terms))
 
 
-def _path(noun: str, identifier: str, *more: str) -> str:
-    return "/".join(["/v1", noun, quote(identifier, safe=""), *more])
-
-
-def _dry_run(asked: bool) -> Json | None:
-    return {"dry_run": "true"} if asked else None
-
-
-def _problem(answer: Answer) -> Problem:
-    """What the server said; something in between may have said it in another form."""
-    try:
-        problem: Problem = decoder_of(Problem).decode(answer.body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        title = responses.get(answer.status, "Error")
-        problem = Problem(type="about:blank", title=title, status=answer.status)
-    return problem
+def prepared(
+    url: str | None,
+    *,
+    api_key: str | None,
+    timeout_s: float,
+    retry: RetryPolicy,
+    tls: ssl.SSLContext | None = None,
+    clock: Clock | None = None,
+    chance: Chance | None = None,
+) -> tuple[Address, Terms]:
+    """Where the server is, and on which terms it is called."""
+    if url is None or api_key is None:
+        settings = load_settings()
+        url = settings.url if url is None else url
+        api_key = settings.api_key if api_key is None else api_key
+    if not _KEY.fullmatch(api_key or ""):
+        raise ValueError("the api_key must be of printable ASCII letters, without spaces")
+    if timeout_s <= 0:
+        raise ValueError(f"timeout_s must be more than 0, and is {timeout_s}")
+    terms = Terms(
+        api_key=api_key,
+        timeout_s=timeout_s,
+        retry=retry,
+        clock=clock or SystemClock(),
+        chance=chance or SystemChance(),
+    )
+    return read_address(url, tls=tls), terms

@@ -6,40 +6,44 @@ import select
 import socket
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import NamedTuple
-from urllib.parse import urlsplit
 
+from dueline.sdk.address import Address
+from dueline.sdk.answers import Answer
+from dueline.sdk.calls import Request
 from dueline.sdk.errors import Unreachable
-
-
-class Answer(NamedTuple):
-    status: int
-    headers: dict[str, str]
-    """Names are in lower case."""
-    body: bytes
 
 
 class Connection:
     """Not for several threads at a time."""
 
-    def __init__(self, url: str, *, timeout_s: float) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url!r} is not an address such as http://127.0.0.1:8700")
-        self._url = url
-        self._base = parts.path.rstrip("/")
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._connection = kind(parts.hostname, parts.port, timeout=timeout_s)
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._connection = (
+            HTTPConnection(address.host, address.port)
+            if address.tls is None
+            else HTTPSConnection(address.host, address.port, context=address.tls)
+        )
 
-    def send(self, method: str, path: str, *, body: bytes | None, headers: dict[str, str]) -> Answer:
+    def send(self, request: Request, *, timeout_s: float) -> Answer:
+        """The answer, or Unreachable. `timeout_s` bounds each wait for the server."""
         if self._hung_up():
             self._connection.close()
+        self._connection.timeout = timeout_s
         try:
-            self._connection.request(method, self._base + path, body=body, headers=headers)
+            if self._connection.sock is None:
+                self._connection.connect()
+            else:
+                self._connection.sock.settimeout(timeout_s)
+        except (OSError, UnicodeError) as error:
+            self._connection.close()
+            raise not_reached(self._address, error) from error
+        try:
+            target = self._address.base + request.target
+            self._connection.request(request.method, target, body=request.body, headers=request.headers)
             return _read(self._connection.getresponse())
         except (OSError, HTTPException) as error:
             self._connection.close()
-            raise Unreachable(f"no answer from {self._url}: {_told(error)}") from error
+            raise no_answer(self._address, error) from error
 
     def close(self) -> None:
         self._connection.close()
@@ -53,19 +57,35 @@ class Connection:
 
     def _hung_up(self) -> bool:
         """Whether the server has closed the connection since the last answer: nothing else may be waiting to be read there."""
-        sock = self._connection.sock
-        if sock is None:
-            return False
-        poll = select.poll()
-        poll.register(sock, select.POLLIN | select.POLLHUP)
-        return bool(poll.poll(0))
+        return self._connection.sock is not None and has_news(self._connection.sock.fileno())
 
 
-def _read(response: HTTPResponse) -> Answer:
-    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+def has_news(descriptor: int) -> bool:
+    """Whether something came over a socket that nobody has read, its end included."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN | select.POLLHUP)
+    return bool(poll.poll(0))
 
 
-def _told(error: OSError | HTTPException) -> str:
+def not_reached(address: Address, error: Exception) -> Unreachable:
+    """There was no connection to send anything over."""
+    hint = "; is a server running there? DUELINE_URL names another" if isinstance(error, ConnectionRefusedError) else ""
+    return Unreachable(f"no answer from {address.url}: {told(error)}{hint}", sent=False)
+
+
+def no_answer(address: Address, error: Exception) -> Unreachable:
+    """The connection broke, or the time was over, after something was sent."""
+    return Unreachable(f"no answer from {address.url}: {told(error)}")
+
+
+def told(error: Exception) -> str:
+    """An error of a connection in words."""
     if isinstance(error, TimeoutError):
         return "it took too long"
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def _read(response: HTTPResponse) -> Answer:
+    with response:
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read())

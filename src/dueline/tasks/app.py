@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, overload
@@ -11,8 +11,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from dueline.domain.errors import Invalid
 from dueline.domain.job import DEFAULT_QUEUE
 from dueline.drivers import AsyncConnection, SyncConnection
-from dueline.sdk.client import Client
-from dueline.tasks.connecting import Clients
+from dueline.sdk.client import PlainClient
 from dueline.tasks.task import Task, default_name, make_options
 
 P = ParamSpec("P")
@@ -30,7 +29,10 @@ class App:
         self.origin: str | None = None
         """`module:app`, for an app that was loaded by that name: what other processes load it by."""
         self._tasks: dict[str, Task[..., Any]] = {}
-        self._clients = Clients(url, api_key)
+        self._url = url
+        self._api_key = api_key
+        self._client: PlainClient | None = None
+        self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<app {self.name} of {len(self._tasks)} tasks>"
@@ -135,10 +137,14 @@ class App:
         order = known.using(**fields)
         return order.enqueue(**args or {}) if connection is None else order.within(connection).enqueue(**args or {})
 
-    def client(self) -> AbstractContextManager[Client]:
-        """A client of the app's server, for one thread."""
-        return self._clients.client()
+    def client(self) -> PlainClient:
+        """The client of the app's server, for all threads; made at the first call."""
+        with self._lock:
+            if self._client is None:
+                self._client = PlainClient(self._url, api_key=self._api_key)
+            return self._client
 
     def close(self) -> None:
         """Close the connections to the server; the next call opens another."""
-        self._clients.close()
+        if self._client is not None:
+            self._client.close()

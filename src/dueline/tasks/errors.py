@@ -7,7 +7,7 @@ from datetime import timedelta
 from dueline.domain import limits
 from dueline.domain.durations import parse_duration
 from dueline.domain.errors import Invalid
-from dueline.tasks.when import duration_text
+from dueline.wire.when import duration_text
 
 
 class Retry(Exception):

@@ -13,8 +13,8 @@ from dueline.domain.instants import format_instant
 from dueline.drivers import AsyncConnection, SyncConnection
 from dueline.runtime.clock import SystemClock
 from dueline.tasks.transactions import Enlisted
-from dueline.tasks.when import duration_text, instant_text
 from dueline.wire.schedules import ScheduleForm
+from dueline.wire.when import duration_text, instant_text
 
 if TYPE_CHECKING:
     from dueline.tasks.task import Task
@@ -56,16 +56,15 @@ class Order:
     def enqueue(self, *args: Any, **kwargs: Any) -> str:
         """Ask for one run with these arguments; answers its id. Raises Invalid for arguments that do not fit, before anything is sent."""
         run = self.to_run(args, kwargs)
-        with self._task.connect() as client:
-            return str(client.create_run(run)["id"])
+        return str(self._task.connect().runs.enqueue(run)["id"])
 
     def enqueue_many(self, many: Iterable[Mapping[str, Any]]) -> list[str]:
         """Ask for a run with each of these arguments, all or none; answers their ids in order."""
         runs = [self.to_run((), named) for named in many]
         if not runs:
             return []
-        with self._task.connect() as client:
-            return [str(item["run"]["id"]) for item in client.create_runs(runs, atomic=True)["items"]]
+        told = self._task.connect().runs.enqueue_at_once(runs, atomic=True)
+        return [str(item["run"]["id"]) for item in told["items"]]
 
     def to_run(self, positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """The run with these arguments, as the API has it; Invalid for arguments that do not fit."""

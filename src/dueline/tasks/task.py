@@ -6,7 +6,6 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -16,16 +15,16 @@ from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.job import DEFAULT_QUEUE
 from dueline.drivers import AsyncConnection, SyncConnection
-from dueline.sdk.client import Client
+from dueline.sdk.client import PlainClient
 from dueline.tasks.context import Context, LocalContext
 from dueline.tasks.orders import Order, schedule_of
 from dueline.tasks.parameters import Parameters
 from dueline.tasks.transactions import Enlisted
-from dueline.tasks.when import duration_text
 from dueline.wire.labels import check_count, check_name, check_queue, read_duration
 from dueline.wire.policies import RetryForm, to_retry
 from dueline.wire.problems import Problems
 from dueline.wire.reading import read_value
+from dueline.wire.when import duration_text
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,7 +55,7 @@ class Task(Generic[P, R]):
         *,
         name: str,
         options: TaskOptions,
-        connect: Callable[[], AbstractContextManager[Client]],
+        connect: Callable[[], PlainClient],
     ) -> None:
         """Raises Invalid when the function cannot be a task, with every reason."""
         _check(function, name, options)
@@ -107,8 +106,8 @@ class Task(Generic[P, R]):
         if name is not None:
             job["name"] = name
         schedule, rest = schedule_of({key: value for key, value in said.items() if value is not None} | more)
-        with self.connect() as client:
-            return client.create_job(job | ({"schedule": schedule} if schedule else {}) | rest)
+        created: dict[str, Any] = self.connect().jobs.create(job | ({"schedule": schedule} if schedule else {}) | rest)
+        return created
 
     def enqueue(self, *args: Any, **kwargs: Any) -> str:
         """Ask for one run, as soon as possible, with these arguments; answers its id."""

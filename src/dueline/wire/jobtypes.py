@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 
@@ -11,6 +13,6 @@ class JobTypeView(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str | None
     queue: str
-    parameters: msgspec.Raw
+    parameters: Any
     workers: int
     seen_at: str

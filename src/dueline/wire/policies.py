@@ -23,7 +23,7 @@ _WORDS = {kind: word for word, kind in _KINDS.items()}
 _A_STATUS = 'a status such as 503, "5xx" or "500-504"'
 
 
-class RetryForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RetryForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True):
     """When a failed attempt is tried again. `max_lost` counts workers that vanished, apart from `max_attempts`.
 
     `retry_on` and `never_on` name statuses, and ends without an answer: `timeout`, `connection`, `error`.
@@ -40,7 +40,7 @@ class RetryForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     never_on: list[int | str] = []
 
 
-class MisfireForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MisfireForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True):
     """What becomes of occurrences that nobody could fire in time."""
 
     policy: MisfirePolicy = _MISFIRE.policy

@@ -67,7 +67,14 @@ class ChangedForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     to: str | None = None
 
 
-class ScheduleForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ScheduleForm(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+):
     """Exactly one kind: `at`, `cron`, `calendar` (named fields), `every`, `after`, `repeat` (ISO 8601), `rrule` (RFC 5545), or `text` in
     any of their languages or in English. The rest shapes it."""
 

@@ -77,18 +77,26 @@ class HttpFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sign: bool = True
 
 
-class HttpTargetForm(HttpFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HttpTargetForm(
+    HttpFields,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    repr_omit_defaults=True,
+    tag_field="type",
+    tag="http",
+):
     """An HTTP call. A body that is text is sent as it stands, anything else as JSON; null is no body. `body_base64` is sent as bytes."""
 
     url: str
-    type: Literal["http"] = "http"
 
 
-class TaskTargetForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TaskTargetForm(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="task"
+):
     """A task that workers know by its name, with its arguments by theirs."""
 
     task: str
-    type: Literal["task"] = "task"
     args: dict[str, Any] = {}
 
 

@@ -175,7 +175,7 @@ async def test_results_that_come_too_late_are_counted(api: ServedApi, hire: Hire
 async def test_a_worker_that_is_asked_to_stop_waits_for_no_more_runs(api: ServedApi, hire: Hire) -> None:
     hired, stop = await hire(wait_s=20.0), Stop()
     task = lasting(hired, stop)
-    await until(lambda: hired.desk._leases._connection._connection.sock is not None)
+    await until(lambda: api.waiting > 0)
     stop.ask()
     async with asyncio.timeout(2):
         await task

@@ -1,0 +1,94 @@
+"""The shapes of answers, by the names that programs annotate with: `from dueline.sdk.models import JobView, RunView`.
+
+All of them are frozen structs with attributes. Instants are RFC 3339 text, which `datetime.fromisoformat` reads, and durations
+ISO 8601; both can be given to any method as they are. A server that is newer than the program may use words that are not among the
+members of an enum: they stay text.
+"""
+
+from __future__ import annotations
+
+from dueline.domain.ledger import Verdict
+from dueline.domain.run import OutcomeKind
+from dueline.domain.states import JobState, RunKind, RunState
+from dueline.wire.audits import AuditView
+from dueline.wire.backfills import BackfillItem, BackfillView
+from dueline.wire.bulk import BulkJobsView, BulkRunsView, JobItem, RunItem, RunRef
+from dueline.wire.calendars import CalendarView
+from dueline.wire.deadletters import BulkRedriveView, DeadLetterView, ExecutedView, PurgeView
+from dueline.wire.desk import AcceptedView, HeartbeatView, LeasedView, LeaseView, RegisteredView
+from dueline.wire.forecasts import ForecastView
+from dueline.wire.health import Health
+from dueline.wire.jobs import JobView
+from dueline.wire.jobtypes import JobTypeView
+from dueline.wire.limits import LimitView
+from dueline.wire.occurrences import OccurrenceView
+from dueline.wire.pages import Page
+from dueline.wire.policies import MisfireForm, RetryForm
+from dueline.wire.previews import FireView, PreviewView
+from dueline.wire.problems import FieldProblem, Problem
+from dueline.wire.queues import QueueView
+from dueline.wire.recoveries import RecoveryView
+from dueline.wire.runs import AttemptView, RunView
+from dueline.wire.schedules import ScheduleForm
+from dueline.wire.secrets import NewSecretView, SecretView
+from dueline.wire.targets import HttpTargetForm, TargetView, TaskTargetForm
+from dueline.wire.tenants import QuotasForm, TenantView, UsedView
+from dueline.wire.whys import SharesView, TenantShareView, WhyView
+from dueline.wire.workers import WorkerState, WorkerView
+
+__all__ = [
+    "AcceptedView",
+    "AttemptView",
+    "AuditView",
+    "BackfillItem",
+    "BackfillView",
+    "BulkJobsView",
+    "BulkRedriveView",
+    "BulkRunsView",
+    "CalendarView",
+    "DeadLetterView",
+    "ExecutedView",
+    "FieldProblem",
+    "FireView",
+    "ForecastView",
+    "Health",
+    "HeartbeatView",
+    "HttpTargetForm",
+    "JobItem",
+    "JobState",
+    "JobTypeView",
+    "JobView",
+    "LeaseView",
+    "LeasedView",
+    "LimitView",
+    "MisfireForm",
+    "NewSecretView",
+    "OccurrenceView",
+    "OutcomeKind",
+    "Page",
+    "PreviewView",
+    "Problem",
+    "PurgeView",
+    "QueueView",
+    "QuotasForm",
+    "RecoveryView",
+    "RegisteredView",
+    "RetryForm",
+    "RunItem",
+    "RunKind",
+    "RunRef",
+    "RunState",
+    "RunView",
+    "ScheduleForm",
+    "SecretView",
+    "SharesView",
+    "TargetView",
+    "TaskTargetForm",
+    "TenantShareView",
+    "TenantView",
+    "UsedView",
+    "Verdict",
+    "WhyView",
+    "WorkerState",
+    "WorkerView",
+]

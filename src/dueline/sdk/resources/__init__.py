@@ -1,0 +1,1 @@
+"""The methods of clients, a file for each kind of thing."""

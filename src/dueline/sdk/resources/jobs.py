@@ -1,0 +1,227 @@
+"""Jobs, their occurrences and their backfills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import NoneType
+from typing import Any, Unpack
+
+from dueline.domain.instants import format_instant
+from dueline.domain.ledger import Verdict
+from dueline.sdk.arguments import (
+    DedupeFields,
+    Instant,
+    JobFields,
+    patched,
+    to_plain,
+    to_text,
+    without_none,
+    written,
+)
+from dueline.sdk.calls import Call
+from dueline.sdk.drivers import at_cursor
+from dueline.sdk.endpoints import D, Resource, composed, endpoint, listing
+from dueline.sdk.flows import Operation
+from dueline.wire.backfills import BackfillView
+from dueline.wire.bulk import BulkJobsView
+from dueline.wire.jobs import JobView
+from dueline.wire.occurrences import OccurrenceView
+from dueline.wire.pages import Page
+from dueline.wire.runs import RunView
+
+Occurrences = list[OccurrenceView]
+
+
+class Jobs(Resource[D]):
+    """Jobs say what to call, and when."""
+
+    @endpoint("POST /v1/jobs")
+    def create(
+        self,
+        job: Mapping[str, Any] | None = None,
+        /,
+        *,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        **fields: Unpack[JobFields],
+    ) -> Call[JobView]:
+        """Create a job: `create(url="https://…", schedule="every 15m", name="sync")`, or `create(task="report", args={…})`.
+
+        `schedule` takes text in any language of schedules, a timedelta (how often), a datetime (once), or an object as the API has it;
+        without one the job runs only when asked. A whole `job` as the API has it may be given in place of keywords, or with them. With
+        `dry_run` nothing is created, and the answer is the job as it would be.
+
+        Raises Conflict when the name is taken, Invalid for fields that need correction.
+        """
+        body = written(without_none(fields), job)
+        return Call(JobView, body=body, query=_dry(dry_run), idempotency_key=idempotency_key)
+
+    @endpoint("POST /v1/jobs/bulk")
+    def create_many(
+        self,
+        jobs: Iterable[JobFields | Mapping[str, Any]],
+        *,
+        atomic: bool = False,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Call[BulkJobsView]:
+        """Create up to 10,000 jobs in one call, each given as a dict of what `create` takes. Answers `items` in their order, each with
+        a `status` and its `job` or its `problem`. With `atomic` all are created or none, and a refusal is raised as for one; with
+        `dry_run` none is created."""
+        body = {"jobs": [written(without_none(job)) for job in jobs], "atomic": atomic}
+        return Call(BulkJobsView, body=body, query=_dry(dry_run), idempotency_key=idempotency_key)
+
+    @endpoint("GET /v1/jobs/{id}")
+    def get(self, job_id: str) -> Call[JobView]:
+        """Get a job."""
+        return Call(JobView, (job_id,))
+
+    @listing("GET /v1/jobs")
+    def list(
+        self,
+        *,
+        state: str | None = None,
+        queue: str | None = None,
+        tag: str | None = None,
+        target_type: str | None = None,
+        name_prefix: str | None = None,
+        page_size: int | None = None,
+    ) -> Call[Page[JobView]]:
+        """List jobs, newest first; with `name_prefix` by name. `for job in client.jobs.list(): …` goes through all pages, and
+        `client.jobs.list().page()` gets one."""
+        query = {
+            "state": state,
+            "queue": queue,
+            "tag": tag,
+            "target_type": target_type,
+            "name_prefix": name_prefix,
+            "limit": page_size,
+        }
+        return Call(Page[JobView], query=query)
+
+    @endpoint("PUT /v1/jobs/{id}")
+    def update(
+        self,
+        job_id: str,
+        job: Mapping[str, Any] | None = None,
+        /,
+        *,
+        if_version: int | None = None,
+        dry_run: bool = False,
+        **fields: Unpack[JobFields],
+    ) -> Call[JobView]:
+        """Replace what people write of a job; what is left out goes back to its default. With `if_version` only at that version, and
+        VersionMismatch otherwise. With `dry_run` nothing is changed, and the answer is the job as it would be."""
+        body = written(without_none(fields), job)
+        return Call(JobView, (job_id,), body=body, query=_dry(dry_run), if_version=if_version)
+
+    @endpoint("PATCH /v1/jobs/{id}")
+    def patch(
+        self,
+        job_id: str,
+        patch: Mapping[str, Any] | None = None,
+        /,
+        *,
+        if_version: int | None = None,
+        **fields: Unpack[JobFields],
+    ) -> Call[JobView]:
+        """Change some of a job: `patch(job.id, priority=9, run_timeout=None)`. What is not given stays, None goes back to its default,
+        objects are merged, and a schedule that is text replaces the one that is there."""
+        return Call(JobView, (job_id,), body=patched(fields, patch), if_version=if_version)
+
+    @endpoint("DELETE /v1/jobs/{id}")
+    def delete(self, job_id: str, *, if_version: int | None = None) -> Call[None]:
+        """Delete a job: unstarted runs are cancelled, running ones end, its history stays."""
+        return Call(NoneType, (job_id,), if_version=if_version)
+
+    @endpoint("POST /v1/jobs/{id}/pause")
+    def pause(self, job_id: str, *, note: str | None = None) -> Call[JobView]:
+        """Stop planning and starting runs of a job. `note` says why, for whoever finds it so."""
+        return Call(JobView, (job_id,), body={"note": note})
+
+    @endpoint("POST /v1/jobs/{id}/resume")
+    def resume(self, job_id: str) -> Call[JobView]:
+        """Go on. What was held or missed meanwhile follows the misfire policy."""
+        return Call(JobView, (job_id,))
+
+    @endpoint("POST /v1/jobs/{id}/run")
+    def run(
+        self,
+        job_id: str,
+        *,
+        force: bool = False,
+        idempotency_key: str | None = None,
+        **dedupe: Unpack[DedupeFields],
+    ) -> Call[RunView]:
+        """Run a job now, also while it is paused; answers the run, or with a `dedupe_key` the one that stands for it. `force` runs it
+        beside others, whatever its overlap policy and its limits say."""
+        body = {"force": force, **without_none(to_plain(dedupe))}
+        return Call(RunView, (job_id,), body=body, idempotency_key=idempotency_key)
+
+    @listing("GET /v1/jobs/{id}/occurrences")
+    def occurrences(
+        self,
+        job_id: str,
+        *,
+        from_: Instant | None = None,
+        to: Instant | None = None,
+        page_size: int | None = None,
+    ) -> Call[Page[OccurrenceView]]:
+        """List the due instants of a job, earliest first, from a day ago unless `from_` says otherwise: what became of each, and those
+        that come. Without `to` it goes on and on."""
+        query = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "limit": page_size}
+        return Call(Page[OccurrenceView], (job_id,), query=query)
+
+    @composed
+    def upcoming(self, job_id: str, *, count: int = 10) -> Operation[Occurrences]:
+        """The next occurrences of a job that are expected to fire, up to `count`."""
+        now = format_instant(self.driver.terms.clock.wall_ms())
+        call = Jobs.occurrences.call(self, job_id, from_=now, page_size=count)
+        page: Page[OccurrenceView] = yield call
+        found = _expected(page)
+        while len(found) < count and page.next_cursor is not None:
+            page = yield at_cursor(call, page.next_cursor)
+            found += _expected(page)
+        return found[:count]
+
+    @endpoint("POST /v1/jobs/{id}/skip")
+    def skip(self, job_id: str, at: Instant) -> Call[JobView]:
+        """Leave out one coming occurrence, by the instant at which the schedule has it."""
+        return Call(JobView, (job_id,), body={"at": to_text(at, "at")})
+
+    @endpoint("POST /v1/jobs/{id}/move")
+    def move(self, job_id: str, at: Instant, to: Instant) -> Call[JobView]:
+        """Move one coming occurrence to another instant."""
+        return Call(JobView, (job_id,), body={"at": to_text(at, "at"), "to": to_text(to, "to")})
+
+    @endpoint("POST /v1/jobs/{id}/restore")
+    def restore(self, job_id: str, at: Instant) -> Call[JobView]:
+        """Put one occurrence back that was left out or moved."""
+        return Call(JobView, (job_id,), body={"at": to_text(at, "at")})
+
+    @endpoint("POST /v1/jobs/{id}/backfill")
+    def backfill(
+        self,
+        job_id: str,
+        from_: Instant,
+        to: Instant,
+        *,
+        cap: int | None = None,
+        rate: float | None = None,
+        overlap: str | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Call[BackfillView]:
+        """Run a job for its occurrences from one instant to before another, both past. `dry_run` only tells which; the same range
+        asked for again is not written again."""
+        said = {"cap": cap, "rate": rate, "overlap": overlap}
+        body = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "dry_run": dry_run, **without_none(said)}
+        return Call(BackfillView, (job_id,), body=body, idempotency_key=idempotency_key)
+
+
+def _expected(page: Page[OccurrenceView]) -> Occurrences:
+    return [one for one in page.items if one.verdict == Verdict.EXPECTED]
+
+
+def _dry(dry_run: bool) -> dict[str, str | None]:
+    return {"dry_run": "true" if dry_run else None}
