@@ -50,6 +50,7 @@ MEANT = {
     "plans.next_due walks runs_waiting",
     "recovery.missed walks runs_missed",
     "runs.free_held walks runs_held",
+    "reads.runs_page_running walks runs_running",
     "runs.upcoming walks runs_waiting",
     "runs.queues walks runs_ready",
     "runs.strays walks runs_running",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dueline.domain.ids import RunId, first_id_at
 from dueline.domain.run import Run
-from dueline.domain.states import UNSUCCESSFUL
+from dueline.store.pages import RunPage, way_to
 from dueline.store.records import SHOWN, to_at_gate, to_run
 from dueline.store.shapes import RunFilter
 from dueline.store.sqlite.part import Part, queries, tag_pattern, unwrap_tags
@@ -12,6 +12,14 @@ from dueline.store.sqlite.session import Session
 from dueline.store.standings import Standing, Waiting
 
 _SQL = queries("reads")
+_PAGES = {
+    RunPage.ANY: _SQL["runs_page"],
+    RunPage.OF_JOB: _SQL["runs_page_of_job"],
+    RunPage.SUCCEEDED: _SQL["runs_page_succeeded"],
+    RunPage.UNSUCCESSFUL: _SQL["runs_page_unsuccessful"],
+    RunPage.RUNNING: _SQL["runs_page_running"],
+    RunPage.WAITING: _SQL["runs_page_waiting"],
+}
 _FIRST_ID = bytes(16)
 _LAST_ID = b"\xff" * 16
 
@@ -60,10 +68,6 @@ def _runs_page(session: Session, match: RunFilter, before: RunId | None, limit: 
     low = _FIRST_ID if match.from_ms is None else first_id_at(match.from_ms)
     high = _LAST_ID if match.to_ms is None else first_id_at(match.to_ms)
     args = (match.tenant, low, min(high, before or _LAST_ID), match.state, match.kind, tag_pattern(match.tag), limit)
-    if match.job_id is not None:
-        rows = session.rows(_SQL["runs_page_of_job"], *args, match.job_id)
-    elif match.state in UNSUCCESSFUL:
-        rows = session.rows(_SQL["runs_page_of_state"], *args)
-    else:
-        rows = session.rows(_SQL["runs_page"], *args)
+    of_job = () if match.job_id is None else (match.job_id,)
+    rows = session.rows(_PAGES[way_to(match)], *args, *of_job)
     return [to_run(row, unwrap_tags(row[8])) for row in rows]

@@ -69,7 +69,7 @@ UNION ALL
 ORDER BY id DESC
 LIMIT $7;
 
--- name: runs_page_of_state
+-- name: runs_page_unsuccessful
 -- The same for a state in which runs end without success, which few of very many do: finished ones only, by the index of those.
 SELECT
     id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
@@ -78,6 +78,46 @@ FROM dueline.history
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND state <> 'succeeded' AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+ORDER BY id DESC
+LIMIT $7;
+
+-- name: runs_page_succeeded
+-- The same for the state in which most runs end: finished ones only.
+SELECT
+    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
+    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+FROM dueline.history
+WHERE
+    tenant = $1 AND id >= $2 AND id < $3
+    AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+ORDER BY id DESC
+LIMIT $7;
+
+
+-- name: runs_page_waiting
+-- The same for a state in which runs wait: none of the finished ones, of which there are many more, is in it.
+SELECT
+    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
+    NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+FROM dueline.runs
+WHERE
+    tenant = $1 AND id >= $2 AND id < $3
+    AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+ORDER BY id DESC
+LIMIT $7;
+
+-- name: runs_page_running
+-- The same for those that a worker has, by the index of these: many more may wait.
+WITH running AS MATERIALIZED (
+    SELECT * FROM dueline.runs WHERE worker IS NOT NULL
+)
+SELECT
+    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
+    NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+FROM running
+WHERE
+    tenant = $1 AND id >= $2 AND id < $3
+    AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
 ORDER BY id DESC
 LIMIT $7;
 
