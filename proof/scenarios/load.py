@@ -24,9 +24,9 @@ FEW_CONNECTIONS = 80
 CALLED_FOR = 10_000
 BACKLOG = 4 * CALLED_FOR
 """It takes some seconds: of shorter ones the beginning and the end are too much."""
-BACKLOGS_BEFORE = 2
-BACKLOGS_HELD = 4
-BACKLOGS_AFTER = 1
+BACKLOGS_BEFORE = 3
+BACKLOGS_HELD = 6
+BACKLOGS_AFTER = 3
 DRAINED_S_MAX = 30.0
 DRAINED_POLL_S = 0.2
 

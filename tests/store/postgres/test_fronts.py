@@ -1,6 +1,8 @@
 """From where a line is read: from its front as long as that costs no more, and seldom when it does."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
 
 import asyncpg
 import pytest
@@ -12,6 +14,7 @@ from dueline.store.postgres.store import PostgresStore
 from tests.support.stores import QUEUE, StoreUnderTest, a_run, enqueue, postgres_under_test, register
 
 USUAL_S = 0.01
+ASKED = 500
 MARGIN = 9 * HEAD_START
 
 
@@ -23,13 +26,14 @@ class Reader:
         self.now_s = 100.0
         self.rank = 1_000 * HEAD_START
 
-    def look(self, *, front_s: float, after_s: float = 0.02) -> int:
-        """One that finds as many as it asks for; one at the front takes so long."""
+    def look(self, *, front_s: float, after_s: float = 0.02, found: int = ASKED) -> int:
+        """One that finds as many as it asks for, as a rule; one at the front takes so long."""
         since = self.front.begin(self.now_s)
         took_s = front_s if since == FRONT else USUAL_S
         self.now_s += took_s
         self.rank += HEAD_START
-        self.front.looked(since, self.rank, took_s=took_s, now_s=self.now_s)
+        last_rank = self.rank if found else None
+        self.front.looked(since, last_rank, found=found, asked=ASKED, took_s=took_s, now_s=self.now_s)
         self.now_s += after_s
         return since
 
@@ -49,19 +53,23 @@ def test_looks_at_the_front_take_a_small_part_of_the_time_however_long_they_take
     assert 5 <= at_the_front <= 7
 
 
-def test_another_look_begins_where_one_ended_a_moment_ago() -> None:
+def test_another_look_begins_where_the_last_one_ended_and_now_and_then_where_one_did_a_moment_ago() -> None:
     """By then whatever was ranked before it is there."""
     reader = Reader()
     ends: list[tuple[float, int]] = []
-    seen = 0
+    began: list[tuple[float, str]] = []
     for _ in range(200):
         began_s = reader.now_s
         since = reader.look(front_s=1.0)
         if since != FRONT:
-            seen += 1
-            assert since == [rank for at_s, rank in ends if at_s <= began_s - 0.1][-1] - MARGIN
+            further_back = [rank for at_s, rank in ends if at_s <= began_s - 0.1][-1]
+            assert since in (ends[-1][1] - MARGIN, further_back - MARGIN)
+            began.append((began_s, "back" if since == further_back - MARGIN else "last"))
         ends.append((reader.now_s - 0.02, reader.rank))
-    assert seen > 100
+    back_s = [at_s for at_s, where in began if where == "back"]
+    assert len(back_s) < len(began) / 2
+    assert max(after - before for before, after in pairwise(back_s)) < 1.3, "but for a look at the front, every 0.1 s"
+    assert sum(after - before < 0.2 for before, after in pairwise(back_s)) > len(back_s) * 0.8
 
 
 def test_it_is_read_from_the_front_again_once_that_costs_no_more() -> None:
@@ -86,12 +94,26 @@ def test_one_look_that_took_long_by_accident_does_not_keep_others_from_the_front
     assert {reader.look(front_s=USUAL_S) for _ in range(100)} == {FRONT}
 
 
-def test_a_line_that_ran_out_is_read_from_the_front() -> None:
+def test_the_front_of_a_line_that_runs_out_is_looked_at_more_often_but_not_each_time() -> None:
+    """A line that is worked off as it comes runs out with every look."""
     reader = Reader()
-    for _ in range(50):
+    while reader.now_s < 150:
+        reader.look(front_s=1.0, found=3)
+    began_s, at_the_front = reader.now_s, 0
+    while reader.now_s < began_s + 300:
+        since = reader.look(front_s=1.0, found=3)
+        at_the_front += since == FRONT
+        assert since < reader.rank - HEAD_START - MARGIN, "and whoever came late meanwhile is found by all the others"
+    assert 55 <= at_the_front <= 65
+
+
+def test_a_look_that_finds_little_at_the_front_is_not_dear() -> None:
+    reader = Reader()
+    for _ in range(100):
         reader.look(front_s=1.0)
-    reader.front.ran_out()
-    assert reader.front.begin(reader.now_s) == FRONT
+    while reader.look(front_s=0.003, found=1) != FRONT:
+        pass
+    assert {reader.look(front_s=0.003, found=1) for _ in range(100)} == {FRONT}
 
 
 def test_lines_are_told_apart() -> None:
@@ -106,8 +128,9 @@ async def under_test(postgres_dsn: str) -> AsyncIterator[StoreUnderTest]:
         yield under_test
 
 
-async def test_who_stands_before_the_last_look_is_found_when_the_line_runs_out(
-    under_test: StoreUnderTest, postgres_dsn: str
+@pytest.mark.parametrize("ago_s", [10.0, 1.0])
+async def test_who_stands_before_the_last_look_is_found_when_the_line_runs_out_unless_that_was_just_done(
+    under_test: StoreUnderTest, postgres_dsn: str, ago_s: float
 ) -> None:
     """They came back with ranks of long ago, while looks at the front are too dear."""
     store = under_test.store
@@ -123,9 +146,13 @@ async def test_who_stands_before_the_last_look_is_found_when_the_line_runs_out(
     finally:
         await hand.close()
     front = store._fronts.of(QUEUE, PLAIN)
-    for _ in range(50):
-        front.looked(FRONT, 300 * HEAD_START, took_s=1e9, now_s=0.0)
+    now_s = asyncio.get_running_loop().time()
+    for _ in range(8):
+        front.looked(FRONT, 300 * HEAD_START, found=2, asked=2, took_s=1.0, now_s=now_s - ago_s)
     two = await store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=2)
-    assert [one.run_id for one in two.claims] == run_ids[3:5]
     rest = await store.claim(worker, QUEUE, PLAIN, ahead_ms=0, limit=10)
-    assert [one.run_id for one in rest.claims] == [*run_ids[:3], run_ids[5]]
+    if ago_s > 4:
+        assert [one.run_id for one in two.claims] == run_ids[3:5]
+        assert [one.run_id for one in rest.claims] == [*run_ids[:3], run_ids[5]]
+    else:
+        assert [one.run_id for one in two.claims + rest.claims] == run_ids[3:]

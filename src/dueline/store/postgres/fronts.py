@@ -3,7 +3,9 @@
 Whoever claims runs reads the index of a line from its front. Entries of runs that were claimed before are dead, and are passed over once
 nobody can see their old versions any more. While somebody can, a report that reads for minutes or an ANALYZE, every look at the front walks
 through all of them: a look that costs more and more. So a line is read from where the last ones ended, and its front only as often as that
-costs a small part of the time. What stands in between, as it came back with an old rank, waits that long.
+costs a small part of the time. What stands in between, as it came back with an old rank, waits that long. Where a line runs out, whoever
+reads it has time to spare: its front is looked at more often, but not each time, because a line that is worked off as it comes runs out
+with every look.
 
 Where a look at the front costs no more than another, as is the rule, every look is one.
 """
@@ -20,15 +22,19 @@ FRONT = -(1 << 63)
 
 _REST = 50
 """How many times as long as a look at the front took too long the next one is put off, at most."""
+_REST_RAN_OUT = 4
+"""The same where the line ran out since."""
 _DOUBT_S = 0.25
 """How long it is put off after the first that took too long: a server that was away or busy for a moment makes a look slow as well, and the
 next one tells. It is twice as long after each that took too long again."""
-_USUAL_S = 0.02
-"""What a look at a thousand runs takes, about; it is measured from then on."""
+_USUAL_S = 20e-6
+"""What a look takes for each run that it finds, about; it is measured from then on."""
+_FEW = 100
+"""With fewer runs than these a look takes no less time."""
 _NOISE_S = 0.003
 """What a look may take longer than another for no reason."""
 _BACK_S = 0.1
-"""How far behind the last look another begins: runs that were ranked before it may not have been there yet."""
+"""How far behind the last look another begins, as often: runs that were ranked before it may not have been there yet."""
 _MARGIN = HEAD_START * (len(PRIORITIES) - 1)
 """How far in front of the line whoever comes with the highest priority may stand."""
 _LINES_MAX = 10_000
@@ -41,30 +47,39 @@ class Front:
         self._ends: deque[tuple[float, int]] = deque()
         """When looks ended, and at which rank: all of the last moments, and one before."""
         self._usual_s = _USUAL_S
-        self._rest_s = 0.0
-        self._again_s = 0.0
+        self._front_s = 0.0
+        """When the last look at the front ended."""
+        self._dear_s = 0.0
+        """What it took too long."""
+        self._doubt_s = 0.0
+        self._rest = _REST
+        self._back_s = 0.0
+        """When the last look ended that began further back than where the one before it ended."""
 
     def begin(self, now_s: float) -> int:
         """The rank to read from."""
         while len(self._ends) > 1 and self._ends[1][0] <= now_s - _BACK_S:
             self._ends.popleft()
-        if now_s >= self._again_s or not self._ends or self._ends[0][0] > now_s - _BACK_S:
+        again_s = self._front_s + min(self._dear_s * self._rest, self._doubt_s)
+        if now_s >= again_s or not self._ends or self._ends[0][0] > now_s - _BACK_S:
             return FRONT
-        return self._ends[0][1] - _MARGIN
+        ran_out = self._rest == _REST_RAN_OUT
+        return self._ends[0 if ran_out or now_s >= self._back_s + _BACK_S else -1][1] - _MARGIN
 
-    def looked(self, since: int, last_rank: int, *, took_s: float, now_s: float) -> None:
-        """A look found as many as it asked for, up to this rank."""
-        self._ends.append((now_s, last_rank))
+    def looked(self, since: int, last_rank: int | None, *, found: int, asked: int, took_s: float, now_s: float) -> None:
+        """A look ended. It found so many of as many as it asked for, up to a rank if any."""
+        if not self._ends or since <= self._ends[0][1] - _MARGIN:
+            self._back_s = now_s
+        if last_rank is not None:
+            self._ends.append((now_s, last_rank))
+        self._rest = _REST if found == asked else _REST_RAN_OUT
+        runs = max(found, _FEW)
         if since == FRONT:
-            dear_s = max(took_s - self._usual_s - _NOISE_S, 0.0) * _REST
-            self._rest_s = min(dear_s, max(self._rest_s * 2, _DOUBT_S))
-            self._again_s = now_s + self._rest_s
+            self._front_s = now_s
+            self._dear_s = max(took_s - self._usual_s * runs - _NOISE_S, 0.0)
+            self._doubt_s = max(self._doubt_s * 2, _DOUBT_S) if self._dear_s else 0.0
         else:
-            self._usual_s = (self._usual_s * 3 + took_s) / 4
-
-    def ran_out(self) -> None:
-        """A look found fewer: there is no line to speak of."""
-        self._ends.clear()
+            self._usual_s = (self._usual_s * 3 + took_s / runs) / 4
 
 
 class Fronts:

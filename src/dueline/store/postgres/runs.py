@@ -16,7 +16,7 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind
 from dueline.store.postgres.following import follow, lock_awaiting
-from dueline.store.postgres.fronts import FRONT
+from dueline.store.postgres.fronts import FRONT, Front
 from dueline.store.postgres.gates import leave_gates
 from dueline.store.postgres.part import Part, common_column, in_order, queries, run_columns, sparse_column
 from dueline.store.postgres.places import leave_places
@@ -41,6 +41,10 @@ _KINDS = {kind.value: kind for kind in RunKind}
 _CLAIMED_MS = 8
 _RANK = itemgetter(17)
 """Where these are in what `claim` answers."""
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def enqueue_arguments(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> list[Any]:
@@ -87,21 +91,12 @@ class RunPart(Part):
         return Promoted(len(rows), queues_woken)
 
     async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
-        clock = asyncio.get_running_loop().time
         front = self._fronts.of(queue, lane)
-        began_s = clock()
-        since = front.begin(began_s)
-        rows = await self._database.fetch(_SQL["claim"], worker, queue, lane, ahead_ms, limit, since)
-        rows.sort(key=_RANK)
-        if len(rows) == limit:
-            now_s = clock()
-            front.looked(since, rows[-1]["rank"], took_s=now_s - began_s, now_s=now_s)
-        else:
-            front.ran_out()
-            if since != FRONT:
-                rest = limit - len(rows)
-                rows += await self._database.fetch(_SQL["claim"], worker, queue, lane, ahead_ms, rest, FRONT)
-                rows.sort(key=_RANK)
+        since = front.begin(_now_s())
+        rows = await self._read(front, since, worker, queue, lane, ahead_ms, limit)
+        if len(rows) < limit and since != FRONT and front.begin(_now_s()) == FRONT:
+            rows += await self._read(front, FRONT, worker, queue, lane, ahead_ms, limit - len(rows))
+            rows.sort(key=_RANK)
         claims, blocked = [], []
         for row in rows:
             if row[_CLAIMED_MS] is None:
@@ -109,6 +104,18 @@ class RunPart(Part):
             else:
                 claims.append(_to_claim(row, queue))
         return Claimed(claims, blocked)
+
+    async def _read(
+        self, front: Front, since: int, worker: BootId, queue: str, lane: str, ahead_ms: int, limit: int
+    ) -> list[asyncpg.Record]:
+        """What is claimed of a line from a rank on, in order; its front learns what that took."""
+        began_s = _now_s()
+        rows = await self._database.fetch(_SQL["claim"], worker, queue, lane, ahead_ms, limit, since)
+        rows.sort(key=_RANK)
+        now_s = _now_s()
+        last_rank = _RANK(rows[-1]) if rows else None
+        front.looked(since, last_rank, found=len(rows), asked=limit, took_s=now_s - began_s, now_s=now_s)
+        return rows
 
     async def claims_of(self, worker: BootId) -> list[Claim]:
         return [_to_claim(row, row["queue"]) for row in await self._database.fetch(_SQL["claims_of"], worker)]
