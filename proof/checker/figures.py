@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from statistics import mean, stdev
 
 import msgspec
 
@@ -164,21 +165,27 @@ def figures(evidence: Evidence) -> dict[str, float]:
 
 
 def _drains(evidence: Evidence) -> dict[str, float]:
-    """How fast backlogs were worked off, and by how much slower those were that met a fault.
+    """How fast backlogs were worked off, and by how much slower those were that met a fault: on the whole, and surely.
 
-    The fastest count: whatever else a machine does makes one slower, and nothing makes it faster. Of those that met a fault the later half
-    counts, because some faults slow things down more and more.
+    One takes up to a fifth more or less than another whatever happens, as vacuums and checkpoints come and go. So there is a doubt of two
+    standard errors about the difference, and what is left of it without that is sure.
     """
     inside: list[float] = []
     outside: list[float] = []
     for hits in _backlogs(evidence):
         rate = (len(hits) - 1) / (hits[-1] - hits[0])
         (inside if evidence.faults_during(hits[0], hits[-1]) else outside).append(rate)
-    if not inside or not outside:
+    if len(inside) < 2 or len(outside) < 2:
         return {}
-    during, without = max(inside[len(inside) // 2 :]), max(outside)
-    slower = {"drain_slower_percent": 100 * (1 - during / without)}
-    return {"drain_inside_per_s": during, "drain_outside_per_s": without} | slower
+    during, without = mean(inside), mean(outside)
+    share = during / without
+    doubt = 2 * share * math.hypot(*(stdev(rates) / mean(rates) / math.sqrt(len(rates)) for rates in (inside, outside)))
+    return {
+        "drain_inside_per_s": during,
+        "drain_outside_per_s": without,
+        "drain_slower_percent": 100 * (1 - share),
+        "drain_surely_slower_percent": 100 * (1 - share - doubt),
+    }
 
 
 def _backlogs(evidence: Evidence) -> list[list[float]]:

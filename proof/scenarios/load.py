@@ -24,9 +24,10 @@ FEW_CONNECTIONS = 80
 CALLED_FOR = 10_000
 BACKLOG = 4 * CALLED_FOR
 """It takes some seconds: of shorter ones the beginning and the end are too much."""
-BACKLOGS_BEFORE = 3
-BACKLOGS_HELD = 6
-BACKLOGS_AFTER = 3
+BACKLOGS_HELD = 3
+BACKLOGS_FREE = 2
+HOLDS = 3
+"""In turns with free ones: a machine is not as fast all the time."""
 DRAINED_S_MAX = 30.0
 DRAINED_POLL_S = 0.2
 
@@ -75,17 +76,18 @@ def few_connections(folder: Path, kept: ExitStack) -> Ground:  # noqa: ARG001
 
 
 def snapshot_held(scene: Scene) -> None:
-    """Backlogs are worked off, some before, some while, and some after nothing that they leave behind can be cleaned away."""
+    """Backlogs are worked off in turns: some free, and some while nothing that they leave behind can be cleaned away."""
     scene.until(2)
     called = scene.target.follow("backlog-")
-    _work_off(scene, called, BACKLOGS_BEFORE)
-    with (
-        scene.nemesis.fault("held snapshot", "PostgreSQL") as evidence,
-        held_snapshot(scene.database.dsn(DATABASE)) as snapshot,
-    ):
-        _work_off(scene, called, BACKLOGS_HELD)
-        evidence["transactions behind"] = snapshot.evidence()["transactions_behind"]
-    _work_off(scene, called, BACKLOGS_AFTER)
+    _work_off(scene, called, BACKLOGS_FREE)
+    for _ in range(HOLDS):
+        with (
+            scene.nemesis.fault("held snapshot", "PostgreSQL") as evidence,
+            held_snapshot(scene.database.dsn(DATABASE)) as snapshot,
+        ):
+            _work_off(scene, called, BACKLOGS_HELD)
+            evidence["transactions behind"] = snapshot.evidence()["transactions_behind"]
+        _work_off(scene, called, BACKLOGS_FREE)
 
 
 def _work_off(scene: Scene, called: Follower, backlogs: int) -> None:
@@ -127,6 +129,6 @@ PLANS = [
         snapshot_held,
         each_second=10,
         # What is due waits for its turn beside a backlog; how fast that is worked off is what this is about.
-        wanted={"lag_p95_outside_ms": 10_000.0, "drain_slower_percent": 5.0},
+        wanted={"lag_p95_outside_ms": 10_000.0, "drain_surely_slower_percent": 5.0},
     ),
 ]

@@ -29,18 +29,36 @@ def with_backlogs(evidence: Evidence, *, last_s: dict[float, float]) -> Evidence
 
 def test_backlogs_that_met_a_fault_are_held_against_those_that_did_not() -> None:
     """The fault lasts from second 5 to 15, with the time in which all has to be as before."""
-    verdict = judge(with_backlogs(clean(), last_s={1: 1.0, 3: 1.5, 6: 0.5, 8: 2.0, 11: 2.5, 17: 1.3}))
+    verdict = judge(with_backlogs(clean(), last_s={1: 1.0, 3: 1.25, 6: 1.25, 8: 2.0, 11: 2.0, 17: 1.0}))
     assert verdict.broken == []
-    assert verdict.figures["drain_outside_per_s"] == pytest.approx(10, rel=0.01)
-    assert verdict.figures["drain_inside_per_s"] == pytest.approx(5, rel=0.01)
-    assert verdict.figures["drain_slower_percent"] == pytest.approx(50, rel=0.02)
+    assert verdict.figures["drain_outside_per_s"] == pytest.approx((10 + 8 + 10) / 3, rel=0.01)
+    assert verdict.figures["drain_inside_per_s"] == pytest.approx((8 + 5 + 5) / 3, rel=0.01)
+    assert verdict.figures["drain_slower_percent"] == pytest.approx(35.7, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("free_s", "held_s", "surely"),
+    [
+        # As even as they are, a sixth is a sixth.
+        ((1.0, 1.0), (1.2, 1.2, 1.2), (16, 17)),
+        # The held ones alone tell nothing: between 7 and 11.
+        ((1.0, 1.0), (1.4, 1.2, 0.9), (-15, 0)),
+        ((1.0, 1.3), (1.2, 1.2, 1.2), (-20, 0)),
+    ],
+)
+def test_only_what_their_spread_does_not_explain_is_sure(
+    free_s: tuple[float, float], held_s: tuple[float, float, float], surely: tuple[float, float]
+) -> None:
+    last_s = dict(zip((1.0, 17.0), free_s, strict=True)) | dict(zip((6.0, 8.0, 11.0), held_s, strict=True))
+    figures = judge(with_backlogs(clean(), last_s=last_s)).figures
+    assert surely[0] < figures["drain_surely_slower_percent"] < surely[1]
 
 
 def test_a_backlog_that_was_written_by_several_calls_is_one() -> None:
     """The second call is made while what the first asked for is being worked off; the third is not."""
-    verdict = judge(with_backlogs(clean(), last_s={1: 2.0, 2.5: 1.5, 4.9: 4.4, 17: 2.0}))
-    assert verdict.figures["drain_outside_per_s"] == pytest.approx(21 / 3, rel=0.01)
-    assert verdict.figures["drain_inside_per_s"] == pytest.approx(10 / 4.4, rel=0.01)
+    verdict = judge(with_backlogs(clean(), last_s={1: 2.0, 2.5: 1.5, 5.9: 4.0, 10.5: 4.0, 17: 3.0}))
+    assert verdict.figures["drain_outside_per_s"] == pytest.approx((21 / 3 + 10 / 3) / 2, rel=0.01)
+    assert verdict.figures["drain_inside_per_s"] == pytest.approx(10 / 4, rel=0.01)
 
 
 def test_without_backlogs_there_is_no_rate() -> None:
