@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from proof.records import Answered, Call
+from tests.support.keys import ADMIN_KEY, AUTHORIZED
 
 TIMEOUT_S = 10.0
-TENANT = "Dueline-Tenant"
 LOOKED_AT = 20
 """Ended runs that one look remembers."""
 
@@ -38,14 +38,11 @@ class _Said(NamedTuple):
 
 
 class Client:
-    """Knows one address, at which an API is or will be again. What it creates it names by markers of its own.
+    """Knows one address, at which an API is or will be again. What it creates it names by markers of its own."""
 
-    One of another `tenant` is for `proof.tenanted`: nobody else asks who calls.
-    """
-
-    def __init__(self, url: str, log: Path, *, tenant: str | None = None) -> None:
+    def __init__(self, url: str, log: Path, *, key: str = ADMIN_KEY) -> None:
         self.url = url
-        self._headers = {} if tenant is None else {TENANT: tenant}
+        self._headers = {"Authorization": f"Bearer {key}"}
         self._log = log.open("ab")
         self.job_ids: dict[str, str] = {}
         """The jobs whose creation was acknowledged, by their markers."""
@@ -87,7 +84,7 @@ class Client:
 
     @staticmethod
     def ask_at(
-        url: str, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+        url: str, method: str, path: str, body: object = None, headers: Mapping[str, str] = AUTHORIZED
     ) -> tuple[Answered, int | None, Any]:
         """One request, on a connection of its own and never repeated; what it brought, and the answer where there is one."""
         connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=TIMEOUT_S)
@@ -96,7 +93,7 @@ class Client:
         except OSError:
             return Answered.REFUSED, None, None
         try:
-            connection.request(method, path, None if body is None else msgspec.json.encode(body), headers or {})
+            connection.request(method, path, None if body is None else msgspec.json.encode(body), dict(headers))
             answer = connection.getresponse()
             text = answer.read()
         except (OSError, http.client.HTTPException):

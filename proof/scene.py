@@ -78,8 +78,10 @@ class Scene:
         return target
 
     def add_client(self, tenant: str) -> Client:
-        """One of another tenant, for a scenario whose module is `proof.tenanted`."""
-        client = Client(self.fleet.url, self.folder / records.CALLS, tenant=tenant)
+        """One of another tenant, with a key of its own."""
+        _, status, made = self.client.ask("POST", "/v1/keys", {"role": "writer", "tenant": tenant})
+        assert status == 201, f"there is no key for {tenant}: {status}"
+        client = Client(self.fleet.url, self.folder / records.CALLS, key=made["key"])
         self.kept.callback(client.close)
         self.others.append(client)
         return client

@@ -1,14 +1,19 @@
 """What all tests share."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from dueline.store.postgres.store import PostgresStore
+from tests.support.keys import ADMIN_KEY
 
 pytest_plugins = ["tests.support.fixtures"]
+
+os.environ["DUELINE_API_KEY"] = ADMIN_KEY
+"""Clients that are told no key have the one of the servers that tests start."""
 
 
 async def _migrate(dsn: str) -> None:

@@ -18,6 +18,7 @@ from dueline.domain.job import DEFAULT_QUEUE
 from dueline.runtime.clock import SystemClock
 from dueline.store.sqlite.store import SqliteStore
 from tests.support.dueline import DuelineProcess, processes
+from tests.support.keys import AUTHORIZED
 
 _DRAIN_S_MAX = 120.0
 _POLL_S = 0.01
@@ -60,7 +61,8 @@ async def _fill(path: Path, count: int, make: MakeRun) -> None:
 
 
 def _resume(url: str) -> None:
-    with urllib.request.urlopen(url, b"", timeout=30) as answer:
+    request = urllib.request.Request(url, b"", AUTHORIZED)
+    with urllib.request.urlopen(request, timeout=30) as answer:
         answer.read()
 
 

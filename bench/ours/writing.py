@@ -17,6 +17,7 @@ from bench.ours.draining import migrated_store
 from bench.ours.runs import http_body
 from bench.programs import programs
 from tests.support.dueline import DuelineProcess, processes
+from tests.support.keys import AUTHORIZED
 from tests.support.postgres import PostgresServer
 
 _API_PROCESSES = 2
@@ -67,6 +68,6 @@ class _Answer(msgspec.Struct):
 
 
 def _post(url: str, body: bytes) -> int:
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json", **AUTHORIZED})
     with urllib.request.urlopen(request, timeout=60) as answer:
         return msgspec.json.decode(answer.read(), type=_Answer).created

@@ -20,6 +20,7 @@ from dueline.runtime.clock import SystemClock
 from dueline.sdk.client import PlainClient
 from dueline.sdk.retries import NEVER
 from dueline.store.opening import make_store
+from tests.support.keys import ADMIN_KEY
 from tests.support.postgres import PostgresServer
 
 _FAR_MS = 30 * 86_400_000
@@ -40,7 +41,7 @@ async def latency(*, quick: bool) -> list[Result]:
             with a_target(folder) as target, running(folder, installation.dsn) as start:
                 url = start("serve", "--port", "0").wait_until_running()
                 assert url is not None
-                with PlainClient(url, retry=NEVER) as client:
+                with PlainClient(url, api_key=ADMIN_KEY, retry=NEVER) as client:
                     asked_ms = [await _asked_ms(client, target, number) for number in range(_WARM_UP + count)]
                     timed_ms = await _timed_ms(client, target, count)
     late_ms, timed_late_ms = quantile(asked_ms[_WARM_UP:], 0.99), quantile(timed_ms, 0.99)

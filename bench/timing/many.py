@@ -22,6 +22,7 @@ from dueline.sdk.client import PlainClient
 from dueline.sdk.retries import NEVER
 from dueline.store.records import decode_definition
 from tests.support.dueline import DuelineProcess
+from tests.support.keys import ADMIN_KEY
 from tests.support.processes import resident_bytes
 
 _BUSY = 10_000
@@ -82,7 +83,7 @@ async def _fill(folder: Path, installation: Installation, others: int) -> dict[s
     plans would be taken for plans by older rules of the time zones, and be looked at while the busy ones fire."""
     with (
         running(folder, installation.dsn) as start,
-        PlainClient(_url(start("api", "--port", "0")), retry=NEVER) as client,
+        PlainClient(_url(start("api", "--port", "0")), api_key=ADMIN_KEY, retry=NEVER) as client,
     ):
         scheduler = start("scheduler")
         first_ms = await installation.store.now_ms() + _TOMORROW_MS
@@ -152,7 +153,7 @@ async def _ask(folder: Path, installation: Installation, asked: int) -> dict[str
     found: dict[str, float] = {}
     with (
         running(folder, installation.dsn) as start,
-        PlainClient(_url(start("api", "--port", "0")), timeout_s=60, retry=NEVER) as client,
+        PlainClient(_url(start("api", "--port", "0")), api_key=ADMIN_KEY, timeout_s=60, retry=NEVER) as client,
     ):
         for name, question in _QUESTIONS.items():
             took_ms = []

@@ -57,6 +57,5 @@ PLANS = [
         "a tenant has 30,000 runs waiting beside a quiet one",
         noisy_neighbour,
         lasts_s=40,
-        module="proof.tenanted",
     ),
 ]

@@ -58,6 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     api_key: str | None
     admin_key: str | None
+    key_dir: Path
     payload_bytes_max: int
     private_targets: str
     target_allow: tuple[Network, ...]
@@ -145,6 +146,7 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
         "url": "http://127.0.0.1:8700",
         "api_key": None,
         "admin_key": None,
+        "key_dir": _user_dir(variables, "XDG_DATA_HOME", ".local/share") / "keys",
         "payload_bytes_max": limits.PAYLOAD_BYTES_MAX,
         "private_targets": "auto",
         "target_allow": (),
@@ -200,13 +202,9 @@ def _unknown_reason(spelt: str, known: list[str]) -> str:
 def _host(raw: Any) -> str:
     host = _text(raw)
     try:
-        loopback = is_loopback(host)
+        is_loopback(host)
     except ValueError:
         raise ValueError(f"{host!r} is not an address such as 127.0.0.1") from None
-    if not loopback:
-        raise ValueError(
-            f"{host} can be reached from the network, and there are no API keys yet: use 127.0.0.1, ::1 or localhost"
-        )
     return host
 
 
@@ -330,6 +328,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "url": _url,
     "api_key": _key,
     "admin_key": _key,
+    "key_dir": lambda raw: Path(_text(raw)),
     "payload_bytes_max": _whole(1, limits.PAYLOAD_BYTES_CEILING),
     "private_targets": _choice("auto", "allow", "deny"),
     "target_allow": _networks,

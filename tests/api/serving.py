@@ -17,6 +17,7 @@ from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
 from dueline.store.protocol import Store
+from tests.support.keys import ADMIN_KEY, AUTHORIZED
 
 T = TypeVar("T")
 
@@ -100,7 +101,7 @@ class ServedApi:
         headers: dict[str, str] | None = None,
     ) -> Reply:
         """One request on a connection of its own; `raw` is sent as it is, `body` as JSON."""
-        sent = dict(headers or {})
+        sent = {**AUTHORIZED, **(headers or {})}
         if raw is None and body is not None:
             raw = json.dumps(body).encode()
             sent.setdefault("Content-Type", "application/json")
@@ -138,6 +139,7 @@ class ServedApi:
             await store.now_ms()
 
         self._surface = surface = make_surface(store, lambda: keeper.time, clock, SystemChance(), ready=ready)
+        await surface.keyring.create_first(ADMIN_KEY)
         self._server = ApiServer(make_app(surface), "127.0.0.1", 0, stopping=surface.desk.close)
         await self._server.start()
 

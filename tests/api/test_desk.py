@@ -15,6 +15,7 @@ from dueline.domain.ids import BootId
 from dueline.store.postgres.store import PostgresStore
 from tests.api.desking import RUN, ApiWorker
 from tests.api.serving import ServedApi
+from tests.support.keys import ADMIN_KEY
 
 ANSWER_S_MAX = 10.0
 NUL = "\0"
@@ -212,7 +213,8 @@ def test_who_is_gone_from_a_long_question_gets_nothing(worker: ApiWorker) -> Non
     """The connection is closed in the middle: the run that comes then goes to the other who waits."""
     other = ApiWorker(worker.api, worker.queue)
     body = b'{"wait":"PT30S"}'
-    head = f"POST /v1/worker/{worker.id}/lease HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST /v1/worker/{worker.id}/lease HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {ADMIN_KEY}\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n"
     connection = socket.create_connection(("127.0.0.1", worker.api.port))
     connection.sendall(head.encode() + body)
     until_waiting(worker.api)

@@ -12,7 +12,9 @@ from dueline.api.app import make_app
 from dueline.api.health import Writes
 from dueline.api.routes import Surface
 from dueline.api.server import ApiServer, CannotListen
+from dueline.domain.access import ApiKey, Caller, KeyRole
 from dueline.domain.errors import NotFound, StoreUnavailable
+from dueline.domain.job import DEFAULT_TENANT
 from dueline.sdk import errors
 from dueline.sdk.client import Client
 from dueline.sdk.retries import NEVER
@@ -32,9 +34,17 @@ class Broken:
         return fail
 
 
+class KnowsAll:
+    """Knows every key, whatever became of the store."""
+
+    async def caller(self, text: str, *, while_away: bool = False) -> Caller:
+        del text, while_away
+        return Caller(ApiKey(id="k", tenant=DEFAULT_TENANT, role=KeyRole.ADMIN, name="", digest=b""))
+
+
 def surface_of(broken: Any, ready: Callable[[], Awaitable[None]]) -> Surface:
     parts: dict[str, Any] = {info.name: broken for info in msgspec.structs.fields(Surface) if info.required}
-    return Surface(**{**parts, "ready": ready})
+    return Surface(**{**parts, "ready": ready, "keyring": KnowsAll()})
 
 
 async def served(error: Exception) -> ApiServer:
@@ -101,7 +111,10 @@ async def test_who_could_not_write_is_not_ready_for_a_while(monkeypatch: pytest.
 
     async def ask(method: str, path: str) -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer any-key\r\nConnection: close\r\n\r\n"
+        )
+        writer.write(head.encode())
         status = int((await reader.read()).split()[1])
         writer.close()
         return status

@@ -9,6 +9,7 @@ import pytest
 from dueline import App
 from tests.api.serving import TARGET, Reply, ServedApi
 from tests.api.working import a_dead_letter
+from tests.support.keys import ADMIN_KEY
 
 TASK = {"type": "task", "task": "shop.report", "args": {"day": "2026-01-01", "to": ["ä", {"n": 10**30}], "none": None}}
 
@@ -114,7 +115,7 @@ def test_a_dead_call_may_be_redriven_as_a_task(own_api: ServedApi) -> None:
 
 
 def test_a_task_with_every_option_is_scheduled_and_enqueued(own_api: ServedApi) -> None:
-    with closing(App(url=own_api.url, api_key="")) as app:
+    with closing(App(url=own_api.url, api_key=ADMIN_KEY)) as app:
         retry = {"max_attempts": 2, "base": timedelta(minutes=1), "never_on": ["timeout"]}
 
         @app.task(name="report", queue="reports", timeout="10m", retry=retry, concurrency=2)

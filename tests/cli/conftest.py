@@ -13,6 +13,7 @@ from dueline.cli.main import main
 from dueline.runtime.clock import SystemClock
 from dueline.store.sqlite.store import SqliteStore
 from tests.api.serving import ServedApi
+from tests.support.keys import ADMIN_KEY
 
 COMMAND = Path(sys.executable).with_name("dueline")
 
@@ -65,6 +66,7 @@ def dueline(alone: Path, capsys: pytest.CaptureFixture[str]) -> Command:
 def cli(dueline: Command, api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> Command:
     """A command that talks to the server, run in this process."""
     monkeypatch.setenv("DUELINE_URL", api.url)
+    monkeypatch.setenv("DUELINE_API_KEY", ADMIN_KEY)
     return dueline
 
 
@@ -73,7 +75,7 @@ def process(alone: Path) -> Command:
     """The installed command, run as people run it."""
 
     def run(*args: str, stdin: str = "", **variables: str) -> Ended:
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), **variables}
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_API_KEY": ADMIN_KEY, **variables}
         done = subprocess.run(
             [COMMAND, *args], input=stdin, capture_output=True, text=True, env=environment, timeout=60
         )

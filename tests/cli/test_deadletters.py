@@ -21,6 +21,7 @@ from dueline.store.sqlite.store import SqliteStore
 from tests.api.serving import ServedApi
 from tests.api.working import a_dead_letter, claim
 from tests.cli.conftest import COMMAND, Command
+from tests.support.keys import ADMIN_KEY
 
 
 @pytest.fixture
@@ -85,7 +86,13 @@ def test_all_are_tried_again_in_as_many_calls_as_it_takes(
 def test_a_redrive_on_a_terminal_shows_a_bar(api: ServedApi, alone: Path) -> None:
     a_dead_letter(api)
     master, slave = os.openpty()
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_URL": api.url, "TERM": "xterm"}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(alone),
+        "DUELINE_URL": api.url,
+        "DUELINE_API_KEY": ADMIN_KEY,
+        "TERM": "xterm",
+    }
     done = subprocess.run(
         [COMMAND, "deadletter", "redrive", "--yes"], stdout=PIPE, stderr=slave, env=environment, text=True, timeout=60
     )
@@ -111,7 +118,7 @@ def test_a_redrive_that_was_broken_off_goes_on_with_the_rest(
         return await redrive_many(letters, match, asked)
 
     monkeypatch.setattr(DeadLetters, "redrive_many", held_up)
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_URL": api.url}
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_URL": api.url, "DUELINE_API_KEY": ADMIN_KEY}
     command = [str(COMMAND), "deadletter", "redrive", "--yes"]
     with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, env=environment, text=True) as process:
         assert process.stderr is not None

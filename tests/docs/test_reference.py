@@ -46,6 +46,7 @@ from dueline.wire.desk import (
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
 from dueline.wire.jobs import JobInput, JobView
 from dueline.wire.jobtypes import JobTypeView
+from dueline.wire.keys import CallerView, KeyInput, KeyView, NewKeyView
 from dueline.wire.limits import ConcurrencyForm, LimitInput, LimitView, StartRateForm
 from dueline.wire.occurrences import MoveInput, OccurrenceView
 from dueline.wire.policies import MisfireForm, RetryForm
@@ -76,7 +77,7 @@ FORMS = [
     *(WhyView, GateView, SharesView, TenantShareView),
     *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
     *(TenantInput, TenantView, QuotasForm, UsedView),
-    *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),
+    *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView, KeyInput, KeyView, NewKeyView, CallerView),
     *(RegisterInput, OfferForm, RegisteredView, HeartbeatInput, HeartbeatView, CancelView, LeaseInput, LeaseView),
     *(LeasedView, ReportInput, ResultForm, ReleaseInput, GivenBackForm, ProgressInput, ProgressForm, AcceptedView),
 ]

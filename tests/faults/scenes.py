@@ -23,6 +23,7 @@ from dueline.runtime.clock import SystemClock
 from dueline.store.protocol import Store
 from dueline.store.shapes import Claim, RunFilter
 from tests.support.dueline import DuelineProcess, Witness
+from tests.support.keys import AUTHORIZED
 
 WAIT_S_MAX = 30.0
 """Only a test that is about to fail waits this long."""
@@ -109,7 +110,7 @@ def call(url: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
     """One request to the API of a process, and its answer."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=40)
     try:
-        connection.request(method, path, None if body is None else msgspec.json.encode(body))
+        connection.request(method, path, None if body is None else msgspec.json.encode(body), AUTHORIZED)
         answer = connection.getresponse()
         text = answer.read()
         return answer.status, msgspec.json.decode(text) if text else None

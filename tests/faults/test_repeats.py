@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from tests.support.dueline import DuelineProcess, processes
+from tests.support.keys import AUTHORIZED
 
 PATIENCE_S = 30.0
 JOB = {"target": {"url": "http://127.0.0.1:9/"}, "name": "once"}
@@ -26,7 +27,7 @@ def ask(url: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
     connection = HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
     try:
         sent = None if body is None else msgspec.json.encode(body)
-        connection.request(method, path, body=sent, headers={"Idempotency-Key": "k1"})
+        connection.request(method, path, body=sent, headers={**AUTHORIZED, "Idempotency-Key": "k1"})
         response = connection.getresponse()
         return response.status, msgspec.json.decode(response.read())
     finally:

@@ -7,9 +7,10 @@ import pytest
 from dueline import Client
 from tests.api.conftest import own_api as own_api
 from tests.api.serving import ServedApi
+from tests.support.keys import ADMIN_KEY
 
 
 @pytest.fixture
 def client(own_api: ServedApi) -> Iterator[Client]:
-    with Client(own_api.url, api_key="") as client:
+    with Client(own_api.url, api_key=ADMIN_KEY) as client:
         yield client

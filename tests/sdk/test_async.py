@@ -9,13 +9,14 @@ import pytest
 from dueline import AsyncClient
 from dueline.sdk import errors
 from tests.api.serving import TARGET, ServedApi
+from tests.support.keys import ADMIN_KEY
 
 URL = TARGET["url"]
 
 
 @pytest.fixture
 async def client(own_api: ServedApi) -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(own_api.url, api_key="") as client:
+    async with AsyncClient(own_api.url, api_key=ADMIN_KEY) as client:
         yield client
 
 

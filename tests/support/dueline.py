@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from tests.support.keys import ADMIN_KEY
 from tests.support.processes import is_alive
 
 START_S_MAX = 20.0
@@ -44,6 +45,7 @@ class DuelineProcess:
         self._log = folder / f"{name}.log"
         variables = {name: value for name, value in os.environ.items() if not name.startswith("DUELINE_")}
         variables |= {"DUELINE_DB": db, "DUELINE_LOG_FORM": "json", "HOME": str(folder)}
+        variables |= {"DUELINE_ADMIN_KEY": ADMIN_KEY, "DUELINE_API_KEY": ADMIN_KEY}
         variables["DUELINE_PRIVATE_TARGETS"] = private_targets
         variables["DUELINE_HOST_SHARE"] = str(host_share)
         variables |= environment or {}

@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "config",
         }
     ),
-    "sdk": frozenset({"domain", "wire", "config", "runtime.chance", "runtime.clock"}),
+    "sdk": frozenset({"domain", "wire", "config", "runtime.chance", "runtime.clock", "runtime.keyfiles"}),
     "declared": frozenset({"domain", "wire", "sdk"}),
     "moving": frozenset({"domain", "wire"}),
     "drivers": frozenset({"domain"}),

@@ -19,6 +19,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
     "postgres": frozenset(
         {
             # SQLite's writer is alone: whoever reads has locked.
+            "access.lock",
             "jobs.lock",
             "jobs.lock_plan",
             "calendars.lock",

@@ -21,6 +21,7 @@ from dueline.api import (
     health,
     jobs,
     jobtypes,
+    keys,
     limits,
     metrics,
     occurrences,
@@ -33,11 +34,12 @@ from dueline.api import (
     whys,
     workers,
 )
+from dueline.api.access import admit
 from dueline.api.health import Writes
 from dueline.api.problems import Refused, problem_response
 from dueline.api.repeats import answer_once, has_key
 from dueline.api.requestids import REQUEST_ID, request_id_of
-from dueline.api.requests import Query, check_caller
+from dueline.api.requests import Query
 from dueline.api.routes import ApiRoute, Surface, Vitals
 
 ROUTES: tuple[ApiRoute, ...] = (
@@ -57,6 +59,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *desk.ROUTES,
     *jobtypes.ROUTES,
     *secrets.ROUTES,
+    *keys.ROUTES,
     *audits.ROUTES,
     *recoveries.ROUTES,
     *forecasts.ROUTES,
@@ -117,11 +120,12 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        check_caller(request)
         route = self._methods.get(request.method)
         if route is None:
             allowed = ", ".join(sorted(self._methods))
             raise Refused(405, "method-not-allowed", f"This path takes {allowed}.", headers={"allow": allowed})
+        if not route.is_open:
+            request.state.caller = await admit(self._surface, request, route)
         if request.scope["query_string"] and not route.query:
             Query(request, ()).check()
         if route.method == "GET":

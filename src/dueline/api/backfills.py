@@ -8,6 +8,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.requests import job_id_of, json_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.access import KeyRole
 from dueline.domain.ids import run_text
 from dueline.domain.instants import format_instant
 from dueline.engine.backfills import BackfillAsked, BackfillRun
@@ -54,6 +55,7 @@ ROUTES = (
         method="POST",
         path="/v1/jobs/{id}/backfill",
         handler=backfill,
+        needs=KeyRole.OPERATOR,
         summary="Run a job for occurrences of the past, or tell which they would be.",
         request=BackfillInput,
         response=BackfillView,

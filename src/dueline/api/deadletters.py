@@ -9,6 +9,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.requests import Query, json_body, optional_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.access import KeyRole
 from dueline.domain.ids import RunId
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution
@@ -146,6 +147,7 @@ ROUTES = (
         method="POST",
         path="/v1/dead-letters/redrive",
         handler=redrive_many,
+        needs=KeyRole.OPERATOR,
         summary="Try again all dead letters that match, as many as one call takes.",
         request=BulkRedriveInput,
         response=BulkRedriveView,
@@ -155,6 +157,7 @@ ROUTES = (
         method="POST",
         path="/v1/dead-letters/purge",
         handler=purge,
+        needs=KeyRole.OPERATOR,
         summary="Put aside all dead letters that match, as many as one call takes.",
         request=MatchInput,
         response=PurgeView,
@@ -171,6 +174,7 @@ ROUTES = (
         method="DELETE",
         path="/v1/dead-letters/{id}",
         handler=purge_one,
+        needs=KeyRole.OPERATOR,
         summary="Put a dead letter aside.",
         status=204,
     ),
@@ -178,6 +182,7 @@ ROUTES = (
         method="POST",
         path="/v1/dead-letters/{id}/redrive",
         handler=redrive,
+        needs=KeyRole.OPERATOR,
         summary="Try a dead letter again, as it was or with another target.",
         request=RedriveInput,
         response=RunView,

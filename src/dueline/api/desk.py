@@ -24,6 +24,7 @@ from dueline.api.requests import json_body, optional_body
 from dueline.api.routes import ApiRoute, Surface
 from dueline.api.workers import worker_id_of
 from dueline.domain import limits
+from dueline.domain.access import KeyRole
 from dueline.domain.durations import format_duration
 from dueline.domain.ids import RunId, job_text, run_text
 from dueline.domain.instants import format_instant
@@ -205,6 +206,8 @@ ROUTES = (
         method="POST",
         path="/v1/worker/register",
         handler=register,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Register a worker, in any language.",
         request=RegisterInput,
         response=RegisteredView,
@@ -215,6 +218,8 @@ ROUTES = (
         method="POST",
         path="/v1/worker/{id}/heartbeat",
         handler=heartbeat,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Say that a worker is alive; hear what it is to break off, and whether it is to end.",
         request=HeartbeatInput,
         response=HeartbeatView,
@@ -224,6 +229,8 @@ ROUTES = (
         method="POST",
         path="/v1/worker/{id}/lease",
         handler=lease,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Take runs that are due, waiting a while for the first.",
         request=LeaseInput,
         response=LeaseView,
@@ -233,6 +240,8 @@ ROUTES = (
         method="POST",
         path="/v1/worker/{id}/report",
         handler=report,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Say what became of runs.",
         request=ReportInput,
         response=AcceptedView,
@@ -242,6 +251,8 @@ ROUTES = (
         method="POST",
         path="/v1/worker/{id}/release",
         handler=release,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Give back runs that were not started.",
         request=ReleaseInput,
         response=AcceptedView,
@@ -251,6 +262,8 @@ ROUTES = (
         method="POST",
         path="/v1/worker/{id}/progress",
         handler=progress,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Say how far runs are, and from where a next attempt may go on.",
         request=ProgressInput,
         response=AcceptedView,
@@ -260,6 +273,8 @@ ROUTES = (
         method="DELETE",
         path="/v1/worker/{id}",
         handler=leave,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Strike a worker off that ends.",
         status=204,
     ),

@@ -63,6 +63,15 @@ async def ready(vitals: Vitals, request: Request) -> Response:
 
 
 ROUTES = (
-    ApiRoute(method="GET", path="/livez", handler=live, summary="Whether the process lives.", response=Health),
-    ApiRoute(method="GET", path="/readyz", handler=ready, summary="Whether the process can serve.", response=Health),
+    ApiRoute(
+        method="GET", path="/livez", handler=live, is_open=True, summary="Whether the process lives.", response=Health
+    ),
+    ApiRoute(
+        method="GET",
+        path="/readyz",
+        handler=ready,
+        is_open=True,
+        summary="Whether the process can serve.",
+        response=Health,
+    ),
 )

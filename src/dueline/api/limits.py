@@ -9,6 +9,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.requests import Query, json_body
 from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.access import KeyRole
 from dueline.domain.errors import Invalid, NotFound
 from dueline.domain.gates import Scope
 from dueline.engine.limiting import StandingLimit
@@ -81,6 +82,7 @@ ROUTES = (
         method="GET",
         path="/v1/limits",
         handler=list_page,
+        is_shared=True,
         summary="List the limits of hosts and queues, by name.",
         response=Page[LimitView],
         query=LIST_QUERY,
@@ -89,6 +91,7 @@ ROUTES = (
         method="GET",
         path="/v1/limits/{scope}/{name}",
         handler=get,
+        is_shared=True,
         summary="Get the limit of a queue or a host.",
         response=LimitView,
     ),
@@ -96,6 +99,8 @@ ROUTES = (
         method="PUT",
         path="/v1/limits/{scope}/{name}",
         handler=put,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Set the limit of a queue or a host, new or in place of the one that is there.",
         request=LimitInput,
         response=LimitView,
@@ -104,6 +109,8 @@ ROUTES = (
         method="DELETE",
         path="/v1/limits/{scope}/{name}",
         handler=delete,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Take the limit of a queue or a host away.",
         status=204,
     ),

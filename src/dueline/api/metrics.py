@@ -126,9 +126,24 @@ def _answer(families: Iterable[Metric]) -> Response:
     return Response(generate_latest(_Told(families)), headers={"content-type": CONTENT_TYPE_PLAIN_0_0_4})
 
 
-ROUTES = (ApiRoute(method="GET", path="/metrics", handler=scrape, summary="Metrics for Prometheus.", response=str),)
+ROUTES = (
+    ApiRoute(
+        method="GET",
+        path="/metrics",
+        handler=scrape,
+        is_shared=True,
+        without_store=True,
+        summary="Metrics for Prometheus.",
+        response=str,
+    ),
+)
 PROCESS_ROUTES = (
     ApiRoute(
-        method="GET", path="/metrics", handler=scrape_process, summary="Metrics of this process alone.", response=str
+        method="GET",
+        path="/metrics",
+        handler=scrape_process,
+        is_open=True,
+        summary="Metrics of this process alone.",
+        response=str,
     ),
 )

@@ -36,6 +36,7 @@ _INSTANCE_LETTERS_MAX = 200
 
 _TITLES = {
     400: "Bad Request",
+    401: "Unauthorized",
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",

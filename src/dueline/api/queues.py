@@ -8,6 +8,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.requests import optional_body
 from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.access import KeyRole
 from dueline.domain.errors import NotFound
 from dueline.domain.instants import format_instant
 from dueline.engine.fleet import QueueLoad
@@ -74,14 +75,19 @@ ROUTES = (
         method="GET",
         path="/v1/queues",
         handler=list_all,
+        is_shared=True,
         summary="List the queues that have live runs, are paused or are named by a worker, by name.",
         response=Page[QueueView],
     ),
-    ApiRoute(method="GET", path="/v1/queues/{name}", handler=get, summary="Get a queue.", response=QueueView),
+    ApiRoute(
+        method="GET", path="/v1/queues/{name}", handler=get, is_shared=True, summary="Get a queue.", response=QueueView
+    ),
     ApiRoute(
         method="POST",
         path="/v1/queues/{name}/pause",
         handler=pause,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Start no more runs of a queue.",
         request=PauseInput,
         response=QueueView,
@@ -91,6 +97,8 @@ ROUTES = (
         method="POST",
         path="/v1/queues/{name}/resume",
         handler=resume,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Start runs of a paused queue again.",
         response=QueueView,
     ),

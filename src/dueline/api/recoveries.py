@@ -9,6 +9,7 @@ from dueline.api.answers import json_answer
 from dueline.api.requests import Query, optional_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain import limits
+from dueline.domain.access import KeyRole
 from dueline.domain.ids import job_text
 from dueline.domain.instants import format_instant
 from dueline.domain.planning import MisfirePolicy
@@ -81,6 +82,7 @@ ROUTES = (
         method="POST",
         path="/v1/recovery",
         handler=apply,
+        needs=KeyRole.OPERATOR,
         summary="Decide what is overdue, by one policy and at one pace.",
         request=RecoveryInput,
         response=RecoveryView,

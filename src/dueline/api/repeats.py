@@ -41,11 +41,17 @@ async def answer_once(surface: Surface, request: Request, route: ApiRoute) -> Re
 
     key = await _key_of(request, route)
     try:
-        answer, replayed = await surface.requests.once(key, carry_out, repeatable=route.repeatable)
+        answer, replayed = await surface.requests.once(
+            key, carry_out, repeatable=route.repeatable, shows_once=route.shows_once
+        )
     except InProgress as error:
         raise Refused(409, "in-progress", str(error), headers={"retry-after": "1"}) from None
     except AnswerLost as lost:
         return await _as_it_is(surface, request, route, lost)
+    if replayed and route.shows_once:
+        raise Refused(
+            409, "shown-once", "It was done before, and what was shown then is not kept: look at what there is."
+        )
     headers = answer.headers | ({REPLAYED: "true"} if replayed else {})
     return Response(answer.body, answer.status, headers=headers)
 

@@ -13,9 +13,9 @@ from starlette.requests import Request
 
 from dueline.api.problems import Refused
 from dueline.domain import limits
+from dueline.domain.access import Caller
 from dueline.domain.errors import Invalid, NotFound
 from dueline.domain.ids import JobId, RunId, parse_job_id, parse_run_id
-from dueline.domain.job import DEFAULT_TENANT
 from dueline.wire.labels import CONTROL, read_instant
 from dueline.wire.problems import Problems
 from dueline.wire.reading import read_body
@@ -30,15 +30,20 @@ DRY_RUN_QUERY = ("dry_run",)
 MERGE_PATCH = ("application/merge-patch+json", "application/json")
 _UTF8 = frozenset({"utf-8", "utf8", '"utf-8"'})
 _TAG = re.compile(r'"v([1-9][0-9]{0,8})"')
-_LOCAL_HOST = re.compile(r"(127(\.[0-9]{1,3}){3}|\[::1\]|localhost)(:[0-9]{1,5})?", re.IGNORECASE)
 _NUMBER_LETTERS_MAX = 9
 _NEVER = 0
 """A version that no job has: versions begin at 1."""
 
 
-def tenant_of(_request: Request) -> str:
-    """Whose request it is. Until there are keys, everything belongs to one tenant."""
-    return DEFAULT_TENANT
+def caller_of(request: Request) -> Caller:
+    """Who sent it."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+def tenant_of(request: Request) -> str:
+    """Whose request it is: the key says so, and nothing else."""
+    return caller_of(request).tenant
 
 
 def job_id_of(request: Request) -> JobId:
@@ -57,19 +62,6 @@ def run_id_of(request: Request, *, noun: str = "run") -> RunId:
         return parse_run_id(text)
     except Invalid:
         raise NotFound(noun, text[:64]) from None
-
-
-def check_caller(request: Request) -> None:
-    """Refuse what a web page made a browser send: without keys, calling from this machine is all that shows who calls.
-
-    A page of another origin says so in `Origin`; one that had its own name resolve to this machine says so in `Host`.
-    """
-    host = request.headers.get("host", "")
-    if not _LOCAL_HOST.fullmatch(host):
-        raise Refused(403, "forbidden", "Call this server by its own address: 127.0.0.1, [::1] or localhost.")
-    origin = request.headers.get("origin")
-    if origin is not None and origin != f"http://{host}":
-        raise Refused(403, "forbidden", "A page of another origin may not call this server.")
 
 
 async def raw_body(request: Request, *, types: Sequence[str] = JSON) -> bytes:

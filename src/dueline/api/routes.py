@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.domain import limits
+from dueline.domain.access import KeyRole
 from dueline.engine.audits import Auditor
 from dueline.engine.backfills import Backfills
 from dueline.engine.calendars import CalendarDesk
@@ -20,6 +21,7 @@ from dueline.engine.fleet import Fleet
 from dueline.engine.forecasts import Forecasts
 from dueline.engine.insights import Insights
 from dueline.engine.jobtypes import JobTypes
+from dueline.engine.keyring import Keyring
 from dueline.engine.ledgers import Ledgers
 from dueline.engine.limiting import LimitDesk
 from dueline.engine.operations import Operations
@@ -66,6 +68,7 @@ class Surface(Vitals, frozen=True, kw_only=True):
     tenants: Tenants
     desk: Desk
     requests: Requests
+    keyring: Keyring
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
 
 
@@ -101,6 +104,7 @@ def make_surface(
         tenants=Tenants(store, quotas),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),
         requests=Requests(store),
+        keyring=Keyring(store, time, clock, chance),
         ready=ready,
         tallies=tallies,
         payload_bytes_max=payload_bytes_max,
@@ -125,3 +129,17 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to do it again changes nothing more: so it may be, where it was not answered."""
     whole_path: bool = False
     """Whether the parameter at the end takes the rest of the path, slashes and all."""
+    needs: KeyRole | None = None
+    """The role that a key must have, if it is not a reader's to read and a writer's to change something."""
+    is_open: bool = False
+    """Whether it takes no key at all."""
+    is_shared: bool = False
+    """Whether it is about what all tenants share: only keys of the tenant that governs may."""
+    without_store: bool = False
+    """Whether it is answered while the store is away too, and so a key must do that was known before."""
+    shows_once: bool = False
+    """Whether the answer holds what nobody may see again, so that it is not kept to be given again."""
+
+    @property
+    def role(self) -> KeyRole:
+        return self.needs or (KeyRole.READER if self.method == "GET" else KeyRole.WRITER)

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.requests import json_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.access import KeyRole
 from dueline.domain.calendars import Calendar
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import parse_job_id
@@ -59,6 +60,7 @@ ROUTES = (
         method="POST",
         path="/v1/schedules/preview",
         handler=preview,
+        needs=KeyRole.READER,
         summary="Show what a schedule means: in words, and by its next fires.",
         request=PreviewInput,
         response=PreviewView,

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.requests import tenant_of
 from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.access import KeyRole
 from dueline.domain.instants import format_instant
 from dueline.wire.secrets import NewSecretView, SecretView
 
@@ -31,6 +32,7 @@ ROUTES = (
         method="GET",
         path="/v1/signing-secret",
         handler=get,
+        needs=KeyRole.ADMIN,
         summary="Tell whether there is a secret to sign calls with, and since when.",
         response=SecretView,
     ),
@@ -38,6 +40,7 @@ ROUTES = (
         method="POST",
         path="/v1/signing-secret/rotate",
         handler=rotate,
+        needs=KeyRole.ADMIN,
         summary="Make a secret, the first or a new one, and show it this once.",
         response=NewSecretView,
     ),

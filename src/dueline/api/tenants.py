@@ -7,8 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.answers import json_answer
-from dueline.api.requests import MERGE_PATCH, Query, json_body, raw_body
+from dueline.api.requests import MERGE_PATCH, Query, caller_of, json_body, raw_body
 from dueline.api.routes import ApiRoute, Surface
+from dueline.domain.access import KeyRole
 from dueline.domain.errors import NotFound
 from dueline.engine.tenants import TenantState
 from dueline.store.shapes import Tenant
@@ -43,6 +44,9 @@ async def get(surface: Surface, request: Request) -> Response:
     check_queue(name, problems)
     if problems.found:
         raise NotFound("tenant", CONTROL.sub("?", name)[:64])
+    caller = caller_of(request)
+    if name != caller.tenant and not caller.governs:
+        raise NotFound("tenant", name)
     return json_answer(_view(await surface.tenants.get(name)))
 
 
@@ -86,6 +90,7 @@ ROUTES = (
         method="GET",
         path="/v1/tenants",
         handler=list_page,
+        is_shared=True,
         summary="List the tenants that something was set for, by name.",
         response=Page[TenantView],
         query=LIST_QUERY,
@@ -101,6 +106,8 @@ ROUTES = (
         method="PUT",
         path="/v1/tenants/{tenant}",
         handler=put,
+        needs=KeyRole.ADMIN,
+        is_shared=True,
         summary="Set a tenant's weight and quotas, all of them.",
         request=TenantInput,
         response=TenantView,
@@ -109,6 +116,8 @@ ROUTES = (
         method="PATCH",
         path="/v1/tenants/{tenant}",
         handler=patch,
+        needs=KeyRole.ADMIN,
+        is_shared=True,
         summary="Set some of a tenant's weight and quotas.",
         request=TenantInput,
         response=TenantView,

@@ -86,6 +86,7 @@ QUEUE_ROUTES = (
         method="GET",
         path="/v1/queues/{name}/shares",
         handler=shares,
+        is_shared=True,
         summary="Tell who shares a queue: entitled to what, got what, and delayed by whom.",
         response=SharesView,
     ),

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain import limits
+from dueline.domain.access import KeyRole
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import BootId
 from dueline.domain.instants import format_instant
@@ -72,14 +73,24 @@ ROUTES = (
         method="GET",
         path="/v1/workers",
         handler=list_all,
+        is_shared=True,
         summary="List all processes, those that started first first.",
         response=Page[WorkerView],
     ),
-    ApiRoute(method="GET", path="/v1/workers/{id}", handler=get, summary="Get a process.", response=WorkerView),
+    ApiRoute(
+        method="GET",
+        path="/v1/workers/{id}",
+        handler=get,
+        is_shared=True,
+        summary="Get a process.",
+        response=WorkerView,
+    ),
     ApiRoute(
         method="POST",
         path="/v1/workers/{id}/drain",
         handler=drain,
+        needs=KeyRole.OPERATOR,
+        is_shared=True,
         summary="Ask a process to end in order.",
         response=WorkerView,
         repeatable=True,

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
+from msgspec import to_builtins
 
-from dueline.cli.output import Output, OutputOption, print_json, print_table
+from dueline.cli.output import Output, OutputOption, print_json, print_table, show
 from dueline.config import load_settings
-from dueline.runtime.clock import SystemClock
+from dueline.domain.access import ApiKey, KeyRole
+from dueline.domain.job import DEFAULT_TENANT
+from dueline.engine.keyring import Keyring
+from dueline.runtime.chance import SystemChance
+from dueline.runtime.clock import StoreTime, SystemClock
 from dueline.store.opening import make_store
 from dueline.store.protocol import Store
 from dueline.store.shapes import MigrationState
+from dueline.wire.keys import new_key_view
+
+T = TypeVar("T")
 
 app = typer.Typer(help="The database: its schema and its migrations.", no_args_is_help=True)
 
@@ -42,9 +50,32 @@ def status(db: Db = None, output: OutputOption = Output.TABLE) -> None:
     _print(asyncio.run(_ask(db, lambda store: store.schema())), output)
 
 
-async def _ask(
-    db: str | None, question: Callable[[Store], Awaitable[Sequence[MigrationState]]]
-) -> Sequence[MigrationState]:
+@app.command()
+def key(
+    db: Db = None,
+    name: Annotated[str, typer.Option(help="What you know it by.")] = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make an admin key straight in the database: the first of a server on the network, or another after all were lost.
+
+    A database in a file must not be in use meanwhile.
+
+    \b
+    Example:
+      dueline db key --db postgresql://localhost/dueline
+    """
+    made, text = asyncio.run(_ask(db, lambda store: _make_key(store, name)))
+    show(to_builtins(new_key_view(made, text)), output)
+
+
+async def _make_key(store: Store, name: str) -> tuple[ApiKey, str]:
+    await store.migrate()
+    clock = SystemClock()
+    keyring = Keyring(store, lambda: StoreTime(clock), clock, SystemChance())
+    return await keyring.create(DEFAULT_TENANT, KeyRole.ADMIN, name, expires_ms=None)
+
+
+async def _ask(db: str | None, question: Callable[[Store], Awaitable[T]]) -> T:
     settings = load_settings({} if db is None else {"db": db})
     store = make_store(settings.db, SystemClock())
     await store.open()

@@ -20,6 +20,7 @@ from dueline.cli import (
     forecasts,
     jobs,
     jobtypes,
+    keys,
     limits,
     moving,
     nodes,
@@ -55,6 +56,7 @@ app.add_typer(tenants.app, name="tenant")
 app.add_typer(nodes.app, name="node")
 app.add_typer(jobtypes.app, name="jobtype")
 app.add_typer(secrets.app, name="secret")
+app.add_typer(keys.app, name="key")
 app.add_typer(schedules.app, name="schedule")
 app.add_typer(calendars.app, name="calendar")
 applying.register(app)

@@ -13,11 +13,13 @@ import os
 import socket
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from dueline import __version__
 from dueline.api.app import make_app, make_health_app
 from dueline.api.routes import Vitals, make_surface
 from dueline.api.server import ApiServer
+from dueline.cli.letting_in import FirstKey, first_key, keep
 from dueline.config import Settings, is_loopback
 from dueline.domain import limits
 from dueline.domain.addresses import AddressPolicy, judge
@@ -76,6 +78,10 @@ class Process:
         """Of the life that the node has now."""
         self._app = load_app(settings.app) if settings.app and role not in (None, Role.SCHEDULER) else None
         self._make_crew = make_crew or crew_of(self._app, settings)
+        self.first_key: FirstKey | None = None
+        """What this start made, as there was none before."""
+        self.key_path: Path | None = None
+        """Where commands on this machine find a key."""
 
     async def run(self) -> None:
         raise_descriptor_limit()
@@ -147,8 +153,10 @@ class Process:
             tallies=lambda: self._tallies(fenced=surface.desk.fenced_total),
             payload_bytes_max=self._settings.payload_bytes_max,
         )
+        self.first_key = await first_key(surface.keyring, self._settings)
         server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.desk.close)
         await server.start()
+        self.key_path = await keep(surface.keyring, self._settings, server.port, self.first_key)
         return server
 
     def _vitals(self, store: Store, stop: Stop) -> Vitals:

@@ -14,6 +14,7 @@ from dueline.domain.ids import BootId
 from dueline.runtime.chance import SystemChance
 from dueline.runtime.clock import SystemClock
 from dueline.runtime.descriptors import raise_descriptor_limit
+from dueline.runtime.keyfiles import find_key
 from dueline.runtime.signals import Stop
 from dueline.store.fleet import NewNode, Role
 from dueline.tasks.loading import load_app
@@ -60,7 +61,8 @@ class RemoteProcess:
 
     def _client(self) -> DeskClient:
         types = [] if self._app is None else job_types(self._app)
-        return DeskClient(self._url, api_key=self._settings.api_key, types=types, wait_s=_WAIT_S)
+        api_key = self._settings.api_key or find_key(self._settings.key_dir, self._url)
+        return DeskClient(self._url, api_key=api_key, types=types, wait_s=_WAIT_S)
 
     def _new_node(self) -> NewNode:
         return NewNode(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from dueline.domain.errors import Invalid
 from dueline.runtime.log import set_up_log
 from dueline.store.fleet import Role
 from dueline.store.opening import is_embedded
+
+if TYPE_CHECKING:
+    from dueline.cli.process import Process
 
 Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]
 Host = Annotated[str | None, typer.Option(help="The address to listen on [DUELINE_HOST]")]
@@ -143,11 +146,24 @@ def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
         if url and not api:
             _tell_health(settings)
         if url and api:
-            typer.echo(f"Try: curl {url}/v1/jobs   or: dueline job list")
+            _tell_keys(process, url)
 
     # The embedded store works in threads of its own; a busy loop must not keep the interpreter from them for its usual 5 ms.
     sys.setswitchinterval(_SWITCH_S)
-    uvloop.run(Process(settings, api=api, role=role, started=started).run())
+    process = Process(settings, api=api, role=role, started=started)
+    uvloop.run(process.run())
+
+
+def _tell_keys(process: Process, url: str) -> None:
+    first, path = process.first_key, process.key_path
+    if first is not None and not first.given:
+        typer.echo(f"This is its first start. Its admin key, shown only now: {first.text}")
+    if path is None:
+        typer.echo(f'Try: DUELINE_API_KEY=… dueline job list   or: curl -H "Authorization: Bearer …" {url}/v1/jobs')
+        return
+    if first is not None:
+        typer.echo(f"It is kept in {path}, where the command dueline finds it.")
+    typer.echo(f'Try: dueline job list   or: curl -H "Authorization: Bearer $(cat {path})" {url}/v1/jobs')
 
 
 def _run_remote(settings: Settings, url: str) -> None:

@@ -164,6 +164,9 @@ SIGNATURE_TOLERANCE_S = 300
 SECRETS_FRESH_S = 5.0
 """How old a signing secret in a worker's memory may be: a rotation is everywhere within this time."""
 SECRETS_KEPT = 10_000
+API_KEYS_FRESH_S = 3.0
+"""How old what a server knows of an API key may be: with the time that a question takes, one that was revoked is refused within 5 s."""
+API_KEYS_KEPT = 10_000
 CIRCUITS_MAX = 10_000
 """Targets whose failures a worker counts, at about 1 KB each; healthy ones cost nothing."""
 HOST_SHARE = 0.5

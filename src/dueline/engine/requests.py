@@ -38,22 +38,33 @@ class Requests:
         self._store = store
 
     async def once(
-        self, key: RequestKey, carry_out: Callable[[], Awaitable[KeptAnswer]], *, repeatable: bool
+        self,
+        key: RequestKey,
+        carry_out: Callable[[], Awaitable[KeptAnswer]],
+        *,
+        repeatable: bool,
+        shows_once: bool = False,
     ) -> tuple[KeptAnswer, bool]:
         """The answer, and whether it is one that was given before. What `carry_out` raises is raised, and not kept: the request may be sent
-        again. What is `repeatable` may be done a second time where the first one was not answered; anything else is done once.
+        again. What is `repeatable` may be done a second time where the first one was not answered; anything else is done once. Of an answer
+        that `shows_once` what it shows is not kept.
 
         Raises Invalid for a key that came with something else, InProgress, and AnswerLost.
         """
         if await self._store.asked_before(key) is None:
             try:
-                return await self._first(key, carry_out, repeatable=repeatable), False
+                return await self._first(key, carry_out, repeatable=repeatable, shows_once=shows_once), False
             except AskedBefore:
                 log.debug("asked twice at once", endpoint=key.endpoint)
         return await self._earlier(key), True
 
     async def _first(
-        self, key: RequestKey, carry_out: Callable[[], Awaitable[KeptAnswer]], *, repeatable: bool
+        self,
+        key: RequestKey,
+        carry_out: Callable[[], Awaitable[KeptAnswer]],
+        *,
+        repeatable: bool,
+        shows_once: bool,
     ) -> KeptAnswer:
         token = IN_HAND.set(None if repeatable else InHand(key))
         try:
@@ -61,7 +72,7 @@ class Requests:
         finally:
             IN_HAND.reset(token)
         try:
-            await self._store.keep_answer(key, answer)
+            await self._store.keep_answer(key, KeptAnswer(answer.status, {}, b"") if shows_once else answer)
         except StoreUnavailable as error:
             # It is done, and its caller is there to hear so.
             log.warning("answer not kept", endpoint=key.endpoint, reason=str(error))

@@ -21,6 +21,7 @@ import msgspec
 from dueline.config import load_settings
 from dueline.runtime.chance import Chance, SystemChance
 from dueline.runtime.clock import Clock, SystemClock
+from dueline.runtime.keyfiles import find_key
 from dueline.sdk.address import Address, read_address
 from dueline.sdk.calls import Call
 from dueline.sdk.drivers import PlainDriver, SyncDriver
@@ -33,6 +34,7 @@ from dueline.sdk.resources.desk import Desk
 from dueline.sdk.resources.health import Healths
 from dueline.sdk.resources.job_types import JobTypes
 from dueline.sdk.resources.jobs import Jobs
+from dueline.sdk.resources.keys import Keys
 from dueline.sdk.resources.limits import Limits
 from dueline.sdk.resources.queues import Queues
 from dueline.sdk.resources.runs import Runs
@@ -67,6 +69,7 @@ class Resources(Resource[D]):
         self.workers = Workers(driver)
         self.job_types = JobTypes(driver)
         self.signing_secret = SigningSecret(driver)
+        self.keys = Keys(driver)
         self.audits = Audits(driver)
         self.recovery = Recovery(driver)
         self.forecasts = Forecasts(driver)
@@ -180,7 +183,8 @@ def prepared(
     if url is None or api_key is None:
         settings = load_settings()
         url = settings.url if url is None else url
-        api_key = settings.api_key if api_key is None else api_key
+        if api_key is None:
+            api_key = settings.api_key or find_key(settings.key_dir, url)
     if not _KEY.fullmatch(api_key or ""):
         raise ValueError("the api_key must be of printable ASCII letters, without spaces")
     if timeout_s <= 0:

@@ -7,6 +7,7 @@ members of an enum: they stay text.
 
 from __future__ import annotations
 
+from dueline.domain.access import KeyRole
 from dueline.domain.ledger import Verdict
 from dueline.domain.run import OutcomeKind
 from dueline.domain.states import JobState, RunKind, RunState
@@ -20,6 +21,7 @@ from dueline.wire.forecasts import ForecastView
 from dueline.wire.health import Health
 from dueline.wire.jobs import JobView
 from dueline.wire.jobtypes import JobTypeView
+from dueline.wire.keys import CallerView, KeyView, NewKeyView
 from dueline.wire.limits import LimitView
 from dueline.wire.occurrences import OccurrenceView
 from dueline.wire.pages import Page
@@ -46,6 +48,7 @@ __all__ = [
     "BulkRedriveView",
     "BulkRunsView",
     "CalendarView",
+    "CallerView",
     "DeadLetterView",
     "ExecutedView",
     "FieldProblem",
@@ -58,10 +61,13 @@ __all__ = [
     "JobState",
     "JobTypeView",
     "JobView",
+    "KeyRole",
+    "KeyView",
     "LeaseView",
     "LeasedView",
     "LimitView",
     "MisfireForm",
+    "NewKeyView",
     "NewSecretView",
     "OccurrenceView",
     "OutcomeKind",

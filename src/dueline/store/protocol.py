@@ -20,6 +20,7 @@ from dueline.domain.changes import DecideChange
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
+from dueline.store.access import KeyStore
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.names import Names
 from dueline.store.requests import RequestStore
@@ -356,6 +357,7 @@ class Store(
     GateStore,
     DeadLetterStore,
     SecretStore,
+    KeyStore,
     RequestStore,
     TenantStore,
     JobTypeStore,

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from dueline.domain.access import ApiKey, KeyRole
 from dueline.domain.calendars import Calendar
 from dueline.domain.changes import LiveRun
 from dueline.domain.gates import Limit, Rate, Scope, Seen
@@ -290,3 +291,21 @@ def to_asked_request(row: Any) -> AskedRequest:
     digest, about, age_ms, status, headers, body = row
     answer = None if status is None else KeptAnswer(status, _headers.decode(headers), zlib.decompress(body))
     return AskedRequest(digest, about, age_ms, answer)
+
+
+def new_key_columns(key: ApiKey) -> tuple[Any, ...]:
+    return (key.id, key.tenant, key.role, key.name, key.digest, key.expires_ms)
+
+
+def to_api_key(row: Any) -> ApiKey:
+    key_id, tenant, role, name, digest, created_ms, expires_ms, revoked_ms = row
+    return ApiKey(
+        id=key_id,
+        tenant=tenant,
+        role=KeyRole(role),
+        name=name,
+        digest=digest,
+        created_ms=created_ms,
+        expires_ms=expires_ms,
+        revoked_ms=revoked_ms,
+    )

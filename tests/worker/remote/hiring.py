@@ -21,6 +21,7 @@ from dueline.worker.options import WorkerOptions
 from dueline.worker.remote.client import DeskClient
 from dueline.worker.remote.worker import RemoteWorker
 from tests.api.serving import ServedApi
+from tests.support.keys import ADMIN_KEY
 
 PATIENCE_S = 20.0
 """Only a test that is about to fail waits this long."""
@@ -31,7 +32,7 @@ class Desk(DeskClient):
     """A client whose next lease is met by something, after the server has answered it."""
 
     def __init__(self, url: str, *, types: Sequence[JobType] = (), wait_s: float = 0.0) -> None:
-        super().__init__(url, api_key=None, types=types, wait_s=wait_s)
+        super().__init__(url, api_key=ADMIN_KEY, types=types, wait_s=wait_s)
         self.meets: Callable[[], None] = lambda: None
 
     async def lease(self, **asked: Any) -> list[dict[str, Any]]:

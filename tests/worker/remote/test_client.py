@@ -15,6 +15,7 @@ from dueline.sdk.errors import Refused
 from dueline.store.fleet import JobType
 from dueline.worker.remote.client import DeskClient
 from tests.api.serving import ServedApi
+from tests.support.keys import ADMIN_KEY
 from tests.support.target import Answer, Silence, Target, closed_port
 from tests.worker.remote.hiring import NODE, Desk, enqueue, states
 
@@ -30,7 +31,7 @@ async def desk(api: ServedApi) -> AsyncIterator[Desk]:
 
 
 def at(url: str, *, wait_s: float = 0.0) -> DeskClient:
-    client = DeskClient(url, api_key="key", types=[], wait_s=wait_s)
+    client = DeskClient(url, api_key=ADMIN_KEY, types=[], wait_s=wait_s)
     client._id = "w"
     return client
 
@@ -55,7 +56,7 @@ async def test_what_a_server_says_no_with(target: Target, status: int, error: ty
     target.on(HEARTBEAT, lambda _: Answer(status, body=b"<html>"))
     with closing(at(target.url)) as client, pytest.raises(error):
         await beat(client)
-    assert target.hits[0].headers["authorization"] == "Bearer key"
+    assert target.hits[0].headers["authorization"] == f"Bearer {ADMIN_KEY}"
 
 
 async def test_a_server_that_is_not_there_or_hangs_up_is_away(target: Target) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dueline.store.postgres.access import KeyPart
 from dueline.store.postgres.calendars import CalendarPart
 from dueline.store.postgres.cancels import CancelPart
 from dueline.store.postgres.changes import ChangePart
@@ -53,6 +54,7 @@ class PostgresStore(
     ReadPart,
     LedgerPart,
     SecretPart,
+    KeyPart,
     RequestPart,
     TenantPart,
     JobTypePart,

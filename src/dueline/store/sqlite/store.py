@@ -6,6 +6,7 @@ from os import PathLike, fspath
 
 from dueline.runtime.clock import Clock
 from dueline.store.protocol import WakeUp
+from dueline.store.sqlite.access import KeyPart
 from dueline.store.sqlite.calendars import CalendarPart
 from dueline.store.sqlite.cancels import CancelPart
 from dueline.store.sqlite.changes import ChangePart
@@ -55,6 +56,7 @@ class SqliteStore(
     ReadPart,
     LedgerPart,
     SecretPart,
+    KeyPart,
     RequestPart,
     TenantPart,
     JobTypePart,

@@ -1,0 +1,102 @@
+"""`dueline key …`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dueline.cli import options
+from dueline.cli.connecting import connect, read_page
+from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
+from dueline.domain.access import KeyRole
+
+app = typer.Typer(help="API keys: who may call the server, and what for.", no_args_is_help=True)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the key.")]
+Tenant = Annotated[str | None, typer.Option(help="Whose: your own tenant without it.")]
+
+
+@app.command()
+def create(
+    role: Annotated[KeyRole, typer.Option(help="What it may do.")],
+    name: Annotated[str, typer.Option(help="What you know it by.")] = "",
+    tenant: Tenant = None,
+    expires_at: Annotated[str | None, typer.Option(help="When it ends, such as 2027-01-01T00:00:00Z.")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make a key. It is shown this once: keep it well.
+
+    \b
+    Examples:
+      dueline key create --role writer --name deploys
+      dueline key create --role admin --tenant acme --expires-at 2027-01-01T00:00:00Z
+    """
+    with connect() as client:
+        show(client.keys.create(role, name=name, tenant=tenant, expires_at=expires_at), output)
+
+
+@app.command("list")
+def list_(
+    tenant: Tenant = None,
+    limit: options.Limit = None,
+    cursor: options.Cursor = None,
+    all_: options.Everything = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List the keys of a tenant, by id.
+
+    \b
+    Example:
+      dueline key list
+    """
+    with connect() as client:
+        page = read_page(client.keys.list, limit=limit, cursor=cursor, everything=all_, tenant=tenant)
+    if output is Output.JSON:
+        print_json(page)
+        return
+    print_table(
+        ["ID", "ROLE", "NAME", "CREATED", "EXPIRES", "REVOKED"],
+        [
+            tuple(one[field] for field in ("id", "role", "name", "created_at", "expires_at", "revoked_at"))
+            for one in page["items"]
+        ],
+        uncut=["ID"],
+    )
+    print_page(page)
+
+
+@app.command()
+def get(key_id: Id, output: OutputOption = Output.TABLE) -> None:
+    """Show a key, without what opens anything.
+
+    \b
+    Example:
+      dueline key get 4k7d2mzq5xw3vnpa
+    """
+    with connect() as client:
+        show(client.keys.get(key_id), output)
+
+
+@app.command()
+def revoke(key_id: Id, output: OutputOption = Output.TABLE) -> None:
+    """Have a key open nothing any more, anywhere, within 5 seconds.
+
+    \b
+    Example:
+      dueline key revoke 4k7d2mzq5xw3vnpa
+    """
+    with connect() as client:
+        show(client.keys.revoke(key_id), output)
+
+
+@app.command()
+def whoami(output: OutputOption = Output.TABLE) -> None:
+    """Show whose key this command uses.
+
+    \b
+    Example:
+      dueline key whoami
+    """
+    with connect() as client:
+        show(client.keys.caller(), output)

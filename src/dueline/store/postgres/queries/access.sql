@@ -1,0 +1,26 @@
+-- name: get
+SELECT id, tenant, role, name, digest, created_ms, expires_ms, revoked_ms FROM dueline.api_keys WHERE id = $1;
+
+-- name: add
+INSERT INTO dueline.api_keys (id, tenant, role, name, digest, created_ms, expires_ms)
+VALUES ($1, $2, $3, $4, $5, dueline.now_ms(), $6)
+ON CONFLICT (id) DO NOTHING
+RETURNING id, tenant, role, name, digest, created_ms, expires_ms, revoked_ms;
+
+-- name: lock
+-- Whoever else wants to write the first one waits: two must not both be it.
+SELECT pg_advisory_xact_lock(495924372849);
+
+-- name: any
+SELECT EXISTS (SELECT FROM dueline.api_keys);
+
+-- name: page
+SELECT id, tenant, role, name, digest, created_ms, expires_ms, revoked_ms
+FROM dueline.api_keys
+WHERE tenant = $1 AND id > $2
+ORDER BY id
+LIMIT $3;
+
+-- name: revoke
+UPDATE dueline.api_keys SET revoked_ms = coalesce(revoked_ms, dueline.now_ms()) WHERE id = $1
+RETURNING id, tenant, role, name, digest, created_ms, expires_ms, revoked_ms;
