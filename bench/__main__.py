@@ -13,6 +13,7 @@ from bench import dispatch, drains, peers, transactions
 from bench.databases import close_shared
 from bench.picture import draw
 from bench.report import Result, show, write
+from bench.surfaces import single
 from bench.timing import burdens, bursts, fire, idle, many
 
 
@@ -38,6 +39,8 @@ SCENARIOS: dict[str, Scenario] = {
     "burst_100k": bursts.task_100k,
     "backlog_1m": burdens.backlog_1m,
     "held_snapshot": burdens.held_snapshot,
+    "api_create": single.api_calls,
+    "api_get": single.api_calls,
     "latency_idle": idle.latency,
     "idle_cpu": idle.cpu,
     "schedules_10m": many.schedules_10m,
