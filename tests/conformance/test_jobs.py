@@ -283,6 +283,19 @@ async def test_the_versions_of_a_job_are_told_with_the_time_from_which_they_held
     assert await store.versions_of(a_job().id) == []
 
 
+async def test_versions_come_newest_first_in_pages(store: Store) -> None:
+    job = await create(store, a_job("1"))
+    for number in range(2, 6):
+        await store.change_job(TENANT, job.id, changing(definition=a_definition(str(number))))
+    found = await store.versions_page(job.id, before=None, limit=10)
+    assert [(one.version, one.definition.name) for one in found] == [(n, str(n)) for n in (5, 4, 3, 2, 1)]
+    assert found[::-1] == await store.versions_of(job.id)
+    for before, limit, expected in [(None, 2, [5, 4]), (4, 2, [3, 2]), (6, 1, [5]), (2, 9, [1]), (1, 9, [])]:
+        found = await store.versions_page(job.id, before=before, limit=limit)
+        assert [one.version for one in found] == expected
+    assert await store.versions_page(a_job().id, before=None, limit=10) == []
+
+
 async def test_a_version_is_in_force_since_its_definition_came(store: Store, clock: StoreClock) -> None:
     job = await create(store)
     await clock.advance(5)

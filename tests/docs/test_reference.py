@@ -57,6 +57,7 @@ from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm, TlsForm
 from dueline.wire.tenants import QuotasForm, TenantInput, TenantView, UsedView
+from dueline.wire.versions import ChangeView, DefinitionView, DiffView, VersionView
 from dueline.wire.whys import GateView, SharesView, TenantShareView, WhyView
 from dueline.wire.workers import WorkerView
 
@@ -68,6 +69,7 @@ SETTINGS = (REFERENCE / "settings.md").read_text()
 ROOT_OPTIONS = {"--version", "--install-completion", "--show-completion"}
 FORMS = [
     *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm, TaskTargetForm, TlsForm),
+    *(VersionView, DefinitionView, DiffView, ChangeView),
     *(BulkJobsInput, BulkJobsView, JobItem, BulkRunsInput, BulkRunsView, RunItem),
     *(AdhocInput, RunView, AttemptView, OccurrenceView, MoveInput, BackfillInput, BackfillView, BackfillItem),
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),

@@ -329,5 +329,13 @@ GUARDS = [
         rows_max=4 * USES,
         buffers_max=60 * USES,
     ),
+    guard(
+        "page of versions",
+        "jobs.versions_page",
+        [A_JOB_ID, limits.VERSION_MAX, 3],
+        by="job_versions_pkey",
+        rows_max=10,
+        buffers_max=20,
+    ),
     guard("versions of a job", "jobs.versions_of", [A_JOB_ID], by="job_versions_pkey", rows_max=10, buffers_max=20),
 ]

@@ -30,6 +30,7 @@ from dueline.api import (
     schedules,
     secrets,
     tenants,
+    versions,
     whys,
     workers,
 )
@@ -42,6 +43,7 @@ from dueline.api.routes import ApiRoute, Surface, Vitals
 
 ROUTES: tuple[ApiRoute, ...] = (
     *jobs.ROUTES,
+    *versions.ROUTES,
     *occurrences.ROUTES,
     *backfills.ROUTES,
     *schedules.ROUTES,

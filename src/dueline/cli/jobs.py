@@ -24,7 +24,8 @@ from dueline.cli.output import (
 )
 
 app = typer.Typer(
-    help="Jobs: create, list, edit, pause, resume, run, delete; their occurrences and backfills.", no_args_is_help=True
+    help="Jobs: create, list, edit, pause, resume, run, delete; their versions, occurrences and backfills.",
+    no_args_is_help=True,
 )
 
 

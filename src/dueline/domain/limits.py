@@ -17,6 +17,8 @@ PROBLEMS_PER_ITEM_MAX = 10
 """Field problems told of one item of a bulk call: an answer stays in proportion to its question, however bad that is."""
 PAGE_ROWS_MAX = 500
 PAGE_ROWS_DEFAULT = 50
+VERSION_MAX = 999_999_999
+"""The highest version of a job: a change a second for thirty years, and nine digits in every entity tag."""
 NAME_LETTERS_MAX = 200
 TAGS_MAX = 32
 TAG_LETTERS_MAX = 64

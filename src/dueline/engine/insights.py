@@ -12,7 +12,7 @@ from dueline.domain.states import TERMINAL
 from dueline.runtime.clock import StoreTime
 from dueline.store.names import Names
 from dueline.store.protocol import Store
-from dueline.store.shapes import JobFilter, Progress, RunFilter
+from dueline.store.shapes import JobFilter, Progress, RunFilter, VersionInForce
 
 
 class Insights:
@@ -27,6 +27,16 @@ class Insights:
         if job is None:
             raise NotFound("job", job_text(job_id))
         return job
+
+    async def versions(self, job: Job, *, before: int | None, limit: int) -> list[VersionInForce]:
+        """Versions of a job below a number, newest first."""
+        return await self._store.versions_page(job.id, before=before, limit=limit)
+
+    async def version(self, job: Job, version: int) -> VersionInForce:
+        found = await self._store.versions_page(job.id, before=version + 1, limit=1)
+        if not found or found[0].version != version:
+            raise NotFound("version", f"{version} of {job_text(job.id)}")
+        return found[0]
 
     async def jobs(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._store.jobs_page(match, before=before, limit=limit)

@@ -33,6 +33,7 @@ from dueline.wire.schedules import ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
 from dueline.wire.targets import HttpTargetForm, TargetView, TaskTargetForm
 from dueline.wire.tenants import QuotasForm, TenantView, UsedView
+from dueline.wire.versions import ChangeView, DefinitionView, DiffView, VersionView
 from dueline.wire.whys import SharesView, TenantShareView, WhyView
 from dueline.wire.workers import WorkerState, WorkerView
 
@@ -46,7 +47,10 @@ __all__ = [
     "BulkRedriveView",
     "BulkRunsView",
     "CalendarView",
+    "ChangeView",
     "DeadLetterView",
+    "DefinitionView",
+    "DiffView",
     "ExecutedView",
     "FieldProblem",
     "FireView",
@@ -88,6 +92,7 @@ __all__ = [
     "TenantView",
     "UsedView",
     "Verdict",
+    "VersionView",
     "WhyView",
     "WorkerState",
     "WorkerView",

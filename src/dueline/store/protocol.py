@@ -107,6 +107,9 @@ class JobStore(Protocol):
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         """All versions of a job, oldest first."""
 
+    async def versions_page(self, job_id: JobId, *, before: int | None, limit: int) -> list[VersionInForce]:
+        """Versions of a job below a number, newest first, deleted jobs included."""
+
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         """Versions of jobs, deleted ones included. A key that never existed is left out."""
 

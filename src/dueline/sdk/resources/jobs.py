@@ -1,4 +1,4 @@
-"""Jobs, their occurrences and their backfills."""
+"""Jobs, their versions, their occurrences and their backfills."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from dueline.wire.jobs import JobView
 from dueline.wire.occurrences import OccurrenceView
 from dueline.wire.pages import Page
 from dueline.wire.runs import RunView
+from dueline.wire.versions import DiffView, VersionView
 
 Occurrences = list[OccurrenceView]
 
@@ -157,6 +158,41 @@ class Jobs(Resource[D]):
         beside others, whatever its overlap policy and its limits say."""
         body = {"force": force, **without_none(to_plain(dedupe))}
         return Call(RunView, (job_id,), body=body, idempotency_key=idempotency_key)
+
+    @listing("GET /v1/jobs/{id}/versions")
+    def versions(self, job_id: str, *, page_size: int | None = None) -> Call[Page[VersionView]]:
+        """List the versions of a job, newest first: what it was, and from when on."""
+        return Call(Page[VersionView], (job_id,), query={"limit": page_size})
+
+    @endpoint("GET /v1/jobs/{id}/versions/{version}")
+    def version(self, job_id: str, version: int) -> Call[VersionView]:
+        """Get one version of a job."""
+        return Call(VersionView, (job_id, str(version)))
+
+    @endpoint("GET /v1/jobs/{id}/versions/{version}/diff")
+    def diff(self, job_id: str, version: int, *, against: int | None = None) -> Call[DiffView]:
+        """Tell what changed from the version `against`, or the one before, to this one."""
+        return Call(DiffView, (job_id, str(version)), query={"against": against})
+
+    @endpoint("POST /v1/jobs/{id}/versions/{version}/rollback")
+    def rollback(
+        self,
+        job_id: str,
+        version: int,
+        *,
+        if_version: int | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Call[JobView]:
+        """Give a job the definition of an earlier version, as a new one. What could not be written today is refused. With `if_version`
+        only at that version; with `dry_run` nothing is changed, and the answer is the job as it would be."""
+        return Call(
+            JobView,
+            (job_id, str(version)),
+            query=_dry(dry_run),
+            if_version=if_version,
+            idempotency_key=idempotency_key,
+        )
 
     @listing("GET /v1/jobs/{id}/occurrences")
     def occurrences(

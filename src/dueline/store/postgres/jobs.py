@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from dueline.domain import limits
 from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
@@ -125,6 +126,11 @@ class JobPart(Part):
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         rows = await self._database.fetch(_SQL["versions_of"], job_id)
+        return [VersionInForce(row[0], row[1], decode_definition(row[2])) for row in rows]
+
+    async def versions_page(self, job_id: JobId, *, before: int | None, limit: int) -> list[VersionInForce]:
+        below = limits.VERSION_MAX + 1 if before is None else before
+        rows = await self._database.fetch(_SQL["versions_page"], job_id, below, limit)
         return [VersionInForce(row[0], row[1], decode_definition(row[2])) for row in rows]
 
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from dueline.domain import limits
 from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
@@ -44,6 +45,9 @@ class JobPart(Part):
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         return await self._database.page(_versions_of, job_id)
+
+    async def versions_page(self, job_id: JobId, *, before: int | None, limit: int) -> list[VersionInForce]:
+        return await self._database.page(_versions_page, job_id, before, limit)
 
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         return await self._database.read(_job_versions, keys)
@@ -106,6 +110,12 @@ def _jobs_named(session: Session, match: JobFilter, names: Names, limit: int) ->
 
 def _versions_of(session: Session, job_id: JobId) -> list[VersionInForce]:
     rows = session.rows(_SQL["versions_of"], job_id)
+    return [VersionInForce(version, since_ms, decode_definition(text)) for version, since_ms, text in rows]
+
+
+def _versions_page(session: Session, job_id: JobId, before: int | None, limit: int) -> list[VersionInForce]:
+    below = limits.VERSION_MAX + 1 if before is None else before
+    rows = session.rows(_SQL["versions_page"], job_id, below, limit)
     return [VersionInForce(version, since_ms, decode_definition(text)) for version, since_ms, text in rows]
 
 

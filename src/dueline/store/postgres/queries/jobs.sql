@@ -142,6 +142,14 @@ UNION ALL
 SELECT version, since_ms, definition FROM dueline.jobs WHERE id = $1
 ORDER BY version;
 
+-- name: versions_page
+-- Some of them below a number, newest first: by their key, however many there are.
+(SELECT version, since_ms, definition FROM dueline.jobs WHERE id = $1 AND version < $2)
+UNION ALL
+(SELECT version, since_ms, definition FROM dueline.job_versions WHERE job_id = $1 AND version < $2 ORDER BY version DESC LIMIT $3)
+ORDER BY version DESC
+LIMIT $3;
+
 -- name: lock_plan
 -- First lock of a change: firing takes the plan before the job as well.
 SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = $1 FOR UPDATE;

@@ -73,6 +73,16 @@ UNION ALL
 SELECT version, since_ms, definition FROM jobs WHERE id = ?1
 ORDER BY version;
 
+-- name: versions_page
+-- Some of them below a number, newest first: by their key, however many there are.
+SELECT * FROM (SELECT version, since_ms, definition FROM jobs WHERE id = ?1 AND version < ?2)
+UNION ALL
+SELECT * FROM (
+    SELECT version, since_ms, definition FROM job_versions WHERE job_id = ?1 AND version < ?2 ORDER BY version DESC LIMIT ?3
+)
+ORDER BY version DESC
+LIMIT ?3;
+
 -- name: lock_runs
 -- Every run of the job that may not have started. The writer is alone, so what it reads stays as it is until it commits.
 SELECT id, kind, state, scheduled_ms, due_ms, attempt, reason
