@@ -52,7 +52,7 @@ from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewView
 from dueline.wire.queues import QueueView
 from dueline.wire.recoveries import JobRecoveryView, RecoveryInput, RecoveryView
-from dueline.wire.runs import AdhocInput, AttemptView, RunView
+from dueline.wire.runs import AdhocInput, AttemptView, RetryInput, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm, TlsForm
@@ -71,7 +71,17 @@ FORMS = [
     *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm, TaskTargetForm, TlsForm),
     *(VersionView, DefinitionView, DiffView, ChangeView),
     *(BulkJobsInput, BulkJobsView, JobItem, BulkRunsInput, BulkRunsView, RunItem),
-    *(AdhocInput, RunView, AttemptView, OccurrenceView, MoveInput, BackfillInput, BackfillView, BackfillItem),
+    *(
+        AdhocInput,
+        RetryInput,
+        RunView,
+        AttemptView,
+        OccurrenceView,
+        MoveInput,
+        BackfillInput,
+        BackfillView,
+        BackfillItem,
+    ),
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),

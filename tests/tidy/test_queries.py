@@ -28,6 +28,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "cancels.expire_found",
             "cancels.lock_runs",
             "cancels.sweep_found",
+            "deadletters.lock_finished",
             "plans.lock_awaiting",
             "plans.lock_shards",
             "tenants.lock",

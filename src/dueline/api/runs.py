@@ -9,7 +9,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer, new_run_answer
 from dueline.api.bulk import none_done
 from dueline.api.problems import refusal_problem
-from dueline.api.requests import Query, json_body, raw_body, run_id_of, tenant_of
+from dueline.api.requests import Query, json_body, optional_body, raw_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.api.uniques import standing_answer
 from dueline.domain import limits
@@ -19,14 +19,17 @@ from dueline.domain.instants import format_instant
 from dueline.domain.states import RunKind, RunState
 from dueline.domain.uniqueness import UniqueAnswer, UniqueVerdict
 from dueline.engine.operations import AdhocRun
+from dueline.engine.retries import RetryAsked
 from dueline.runtime.turns import Turns
 from dueline.store.shapes import RunFilter
 from dueline.wire.bulk import BulkRunsInput, BulkRunsView, RunItem, RunRef, item_problems, read_item, read_items
+from dueline.wire.labels import check_key
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 from dueline.wire.runs import (
     AdhocInput,
     AdhocSpec,
+    RetryInput,
     RunView,
     run_view,
     to_spec,
@@ -128,6 +131,19 @@ async def cancel(surface: Surface, request: Request) -> Response:
     return json_answer(run_view(await surface.insights.run(tenant, run_id)))
 
 
+async def retry(surface: Surface, request: Request) -> Response:
+    body, problems = await optional_body(request, RetryInput), Problems()
+    if body.key is not None:
+        check_key(body.key, problems)
+    problems.raise_any()
+    tenant, run_id = tenant_of(request), run_id_of(request)
+    asked = RetryAsked(key=body.key, version=body.version, force=body.force)
+    new_id = await surface.retries.retry(tenant, run_id, asked)
+    # It is read back, because the same wish may have made it long ago.
+    view = run_view(await surface.insights.run(tenant, new_id))
+    return json_answer(view, status=201, headers={"location": f"/v1/runs/{view.id}"})
+
+
 async def _enqueue(surface: Surface, tenant: str, specs: list[AdhocSpec], *, atomic: bool) -> list[UniqueAnswer]:
     """Write runs; each is answered by the one that stands for it."""
     adhoc = [_adhoc(spec) for spec in specs]
@@ -191,5 +207,14 @@ ROUTES = (
         handler=cancel,
         summary="End a run, or ask its worker to end it.",
         response=RunView,
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/runs/{id}/retry",
+        handler=retry,
+        summary="Try a finished run again, as a new run.",
+        request=RetryInput,
+        response=RunView,
+        status=201,
     ),
 )

@@ -23,6 +23,7 @@ from dueline.domain.run import NewRun, Run
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.names import Names
 from dueline.store.requests import RequestStore
+from dueline.store.retries import RetryStore
 from dueline.store.shapes import (
     Blocked,
     CancelAnswer,
@@ -271,7 +272,7 @@ class RunStore(UniqueStore, Protocol):
         """Answers whether it was paused."""
 
 
-class DeadLetterStore(Protocol):
+class DeadLetterStore(RetryStore, Protocol):
     async def dead_letters(self, match: DeadLetterFilter, *, before: RunId | None, limit: int) -> list[DeadLetter]:
         """Failed runs that nobody has dealt with, latest scheduled first, below a run id."""
 
