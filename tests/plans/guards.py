@@ -176,7 +176,7 @@ GUARDS = [
     guard(
         "page of runs",
         "reads.runs_page",
-        ["default", FIRST_ID, LAST_ID, None, None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, None, None, None, PAGE, None],
         by="runs_pkey",
         rows_max=4 * PAGE,
         buffers_max=10 * PAGE,
@@ -184,7 +184,7 @@ GUARDS = [
     guard(
         "page of a job's runs",
         "reads.runs_page_of_job",
-        ["default", FIRST_ID, LAST_ID, None, None, None, PAGE, A_JOB_ID],
+        ["default", FIRST_ID, LAST_ID, None, None, None, PAGE, None, A_JOB_ID],
         by="runs_job",
         rows_max=4 * PAGE,
         buffers_max=10 * PAGE,
@@ -192,7 +192,7 @@ GUARDS = [
     guard(
         "page of runs that failed",
         "reads.runs_page_unsuccessful",
-        ["default", FIRST_ID, LAST_ID, "failed", None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, "failed", None, None, PAGE, None],
         by="",
         rows_max=2 * PAGE,
         buffers_max=10 * PAGE,
@@ -200,7 +200,7 @@ GUARDS = [
     guard(
         "page of runs that succeeded",
         "reads.runs_page_succeeded",
-        ["default", FIRST_ID, LAST_ID, "succeeded", None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, "succeeded", None, None, PAGE, None],
         by="",
         rows_max=2 * PAGE,
         buffers_max=10 * PAGE,
@@ -208,7 +208,7 @@ GUARDS = [
     guard(
         "page of runs that wait",
         "reads.runs_page_waiting",
-        ["default", FIRST_ID, LAST_ID, "held", None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, "held", None, None, PAGE, None],
         by="",
         rows_max=2 * PAGE,
         buffers_max=10 * PAGE,
@@ -216,7 +216,7 @@ GUARDS = [
     guard(
         "page of runs under way",
         "reads.runs_page_running",
-        ["default", FIRST_ID, LAST_ID, "running", None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, "running", None, None, PAGE, None],
         by="runs_running",
         rows_max=RUNNING,
         buffers_max=10 * PAGE,

@@ -16,6 +16,7 @@ import pytest
 
 from dueline.store.postgres.database import SETTINGS
 from tests.plans.dispatch_guards import DISPATCH_GUARDS
+from tests.plans.edge_guards import EDGE_GUARDS
 from tests.plans.execution_guards import EXECUTION_GUARDS
 from tests.plans.explained import Explained, explain, prepare
 from tests.plans.gate_guards import GATE_GUARDS
@@ -27,7 +28,7 @@ from tests.support.postgres import PostgresServer
 
 EMPTY, SEED = (Path(__file__).with_name(name) for name in ("empty.sql", "seed.sql"))
 DATABASE = "plans"
-ALL_GUARDS = GUARDS + EXECUTION_GUARDS + DISPATCH_GUARDS + GATE_GUARDS + QUOTA_GUARDS + MOVE_GUARDS
+ALL_GUARDS = GUARDS + EXECUTION_GUARDS + DISPATCH_GUARDS + GATE_GUARDS + QUOTA_GUARDS + MOVE_GUARDS + EDGE_GUARDS
 # What people ask, and the recovery from an outage: until the rows are counted, these may take their time.
 PATIENT = {"overdue plans", "missed runs", "runs a worker is to end", "what is told of a job's occurrences"}
 
@@ -130,7 +131,7 @@ def _hold(guard: Guard, explained: Explained) -> None:
 
 async def test_a_scan_is_found(filled: Filled) -> None:
     """The guards can fail: a page of a tenant without runs has to look at all of them, and is seen to."""
-    arguments = ["nobody", FIRST_ID, LAST_ID, None, None, None, PAGE]
+    arguments = ["nobody", FIRST_ID, LAST_ID, None, None, None, PAGE, None]
     page = guard("page of nobody's runs", "reads.runs_page", arguments, by="", rows_max=0, buffers_max=0)
     explained = await _explained(filled, page)
     assert explained.rows >= 1_000_000

@@ -22,9 +22,11 @@ RunId = Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")]
 @app.command("list")
 def list_(
     job: Annotated[str | None, typer.Option(metavar="ID", help="Runs of a job.")] = None,
+    job_name: Annotated[str | None, typer.Option("--job-name", help="Runs of the job that has this name.")] = None,
     state: Annotated[str | None, typer.Option(help="ready, running, succeeded, failed, …")] = None,
     kind: Annotated[str | None, typer.Option(help="scheduled, manual, adhoc, backfill or redrive.")] = None,
     tag: Annotated[str | None, typer.Option(help="Runs with a tag.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Runs of a queue.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Scheduled at this RFC 3339 time or later.")] = None,
     to: Annotated[str | None, typer.Option(help="Scheduled before this RFC 3339 time.")] = None,
     limit: options.Limit = None,
@@ -39,7 +41,16 @@ def list_(
       dueline run list --state failed
       dueline run list --job job_01h455vb4pex5vsknk084sn02q --from 2026-03-29T00:00:00Z --output json
     """
-    filters = {"job_id": job, "state": state, "kind": kind, "tag": tag, "from_": from_, "to": to}
+    filters = {
+        "job_id": job,
+        "job_name": job_name,
+        "state": state,
+        "kind": kind,
+        "tag": tag,
+        "queue": queue,
+        "from_": from_,
+        "to": to,
+    }
     with connect() as client:
         page = read_page(client.runs.list, limit=limit, cursor=cursor, everything=all_, **filters)
     if output is Output.JSON:

@@ -17,6 +17,11 @@ PROBLEMS_PER_ITEM_MAX = 10
 """Field problems told of one item of a bulk call: an answer stays in proportion to its question, however bad that is."""
 PAGE_ROWS_MAX = 500
 PAGE_ROWS_DEFAULT = 50
+RUNS_LOOKED_FIRST = 1_000
+"""Runs that a page is looked for in at first: where most of them fit, that is enough for the largest page."""
+RUNS_LOOKED_MAX = 20_000
+"""Runs that are looked at beyond that, if they were not enough: about 20 ms of a database, however few of very many fit. The next page goes
+on from there."""
 VERSION_MAX = 999_999_999
 """The highest version of a job: a change a second for thirty years, and nine digits in every entity tag."""
 NAME_LETTERS_MAX = 200

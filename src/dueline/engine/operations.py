@@ -19,14 +19,14 @@ from dueline.domain.single_changes import OccurrenceChange, change_occurrence
 from dueline.domain.states import EndReason, JobState, RunKind
 from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun
 from dueline.engine.calendars import check_calendars, load_calendars, named_calendars
+from dueline.engine.naming import job_named
 from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
 from dueline.runtime.turns import Turns
-from dueline.store.names import Names
 from dueline.store.protocol import Store
 from dueline.store.records import created_job
-from dueline.store.shapes import CancelAnswer, JobFilter, NewJob
+from dueline.store.shapes import CancelAnswer, NewJob
 
 _encoder = msgspec.json.Encoder()
 _EDITS_TRIED = 3
@@ -163,7 +163,8 @@ class Operations:
             except _CalendarsNeeded as needed:
                 calendars = await named_calendars(self._store, tenant, needed.definition)
             except _OnlyAsked as asked:
-                if await self._holder(tenant, asked.job.definition.name) not in (None, job_id):
+                holder = await job_named(self._store, tenant, asked.job.definition.name)
+                if holder is not None and holder.id != job_id:
                     raise _taken(asked.job.definition.name) from None
                 return asked.job
         raise Conflict("the job was changed meanwhile: read it again, then decide")
@@ -315,7 +316,7 @@ class Operations:
         taken: dict[int, Invalid | Conflict] = {}
         for index, job in new.items():
             name = job.definition.name
-            if name in seen or await self._holder(tenant, name) is not None:
+            if name in seen or await job_named(self._store, tenant, name) is not None:
                 taken[index] = _taken(name)
             else:
                 jobs[index] = created_job(job, created_ms=now_ms)
@@ -327,11 +328,6 @@ class Operations:
             if used + len(jobs) > jobs_max:
                 raise OverQuota("jobs", limit=jobs_max, used=used, asked=len(jobs))
         return CreatedJobs(jobs, refused | taken)
-
-    async def _holder(self, tenant: str, name: str) -> JobId | None:
-        """The living job that has a name. Of all that begin so it comes first."""
-        found = await self._store.jobs_named(JobFilter(tenant=tenant), Names(name), limit=1)
-        return found[0].id if found and found[0].definition.name == name else None
 
 
 def _taken(name: str) -> Conflict:

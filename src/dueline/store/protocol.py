@@ -300,8 +300,14 @@ class ReadStore(Protocol):
     async def waiting_in(self, queue: str, *, limit: int) -> list[Waiting]:
         """Whose runs are ready in a queue, those who have most first. It looks at all of them: it is for people."""
 
-    async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
-        """Runs, live and finished, latest scheduled first, below a run id."""
+    async def runs_page(
+        self, match: RunFilter, *, before: RunId | None, limit: int, down_to: RunId | None = None
+    ) -> list[Run]:
+        """Runs, live and finished, latest scheduled first, below a run id, and down to another with it."""
+
+    async def runs_edge(self, match: RunFilter, *, before: RunId | None, rows: int) -> RunId | None:
+        """How far to go down from a run id to look at so many runs, or a few more, whether they match or not: as `down_to` it bounds what a
+        page costs. None where that is the end of the list."""
 
 
 class LedgerStore(Protocol):

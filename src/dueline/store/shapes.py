@@ -38,6 +38,7 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     state: RunState | None = None
     kind: RunKind | None = None
     tag: str | None = None
+    queue: str | None = None
     from_ms: int | None = None
     """Scheduled at or after."""
     to_ms: int | None = None

@@ -92,19 +92,24 @@ class Runs(Resource[D]):
         self,
         *,
         job_id: str | None = None,
+        job_name: str | None = None,
         state: str | None = None,
         kind: str | None = None,
         tag: str | None = None,
+        queue: str | None = None,
         from_: Instant | None = None,
         to: Instant | None = None,
         page_size: int | None = None,
     ) -> Call[Page[RunView]]:
-        """List runs, live and finished, latest scheduled first. `from_` and `to`: scheduled at or after, and before."""
+        """List runs, live and finished, latest scheduled first. `from_` and `to`: scheduled at or after, and before. Where few of
+        very many match, a page may have fewer than its size, or none, and the list goes on."""
         query = {
             "job_id": job_id,
+            "job_name": job_name,
             "state": state,
             "kind": kind,
             "tag": tag,
+            "queue": queue,
             "from": to_text(from_, "from_"),
             "to": to_text(to, "to"),
             "limit": page_size,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dueline.domain.ids import RunId, first_id_at
+from dueline.domain.ids import RunId
 from dueline.domain.run import Run
-from dueline.store.pages import RunPage, way_to
+from dueline.store.pages import RunPage, edge_of, id_bounds, way_to
 from dueline.store.postgres.part import Part, queries
 from dueline.store.records import SHOWN, to_at_gate, to_run
 from dueline.store.shapes import RunFilter
@@ -19,8 +19,6 @@ _PAGES = {
     RunPage.RUNNING: _SQL["runs_page_running"],
     RunPage.WAITING: _SQL["runs_page_waiting"],
 }
-_FIRST_ID = bytes(16)
-_LAST_ID = b"\xff" * 16
 
 
 class ReadPart(Part):
@@ -49,10 +47,19 @@ class ReadPart(Part):
     async def waiting_in(self, queue: str, *, limit: int) -> list[Waiting]:
         return [Waiting(*row) for row in await self._database.fetch(_SQL["waiting_in"], queue, limit)]
 
-    async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
-        low = _FIRST_ID if match.from_ms is None else first_id_at(match.from_ms)
-        high = _LAST_ID if match.to_ms is None else first_id_at(match.to_ms)
-        args = (match.tenant, low, min(high, before or _LAST_ID), match.state, match.kind, match.tag, limit)
+    async def runs_page(
+        self, match: RunFilter, *, before: RunId | None, limit: int, down_to: RunId | None = None
+    ) -> list[Run]:
+        low, high = id_bounds(match, before=before, down_to=down_to)
+        args = (match.tenant, low, high, match.state, match.kind, match.tag, limit, match.queue)
         of_job = () if match.job_id is None else (match.job_id,)
         rows = await self._database.fetch(_PAGES[way_to(match)], *args, *of_job)
         return [to_run(row, tuple(row[8])) for row in rows]
+
+    async def runs_edge(self, match: RunFilter, *, before: RunId | None, rows: int) -> RunId | None:
+        edge = edge_of(match)
+        if edge is None:
+            return None
+        name, *args = edge
+        found = await self._database.fetch(_SQL[name], *id_bounds(match, before=before), rows, *args)
+        return RunId(found[0][0]) if found and found[0][0] is not None else None
