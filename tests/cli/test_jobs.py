@@ -19,6 +19,14 @@ def created(cli: Command, *args: str) -> str:
     return job_id
 
 
+def test_jobs_are_found_by_words(cli: Command) -> None:
+    job_id = created(cli, "--name", "Quarterly close", "--tag", "searched")
+    created(cli, "--name", "closed", "--tag", "other")
+    assert [job["id"] for job in cli("job", "list", "--search", "CLOSE searched", "-o", "json").json["items"]] == [
+        job_id
+    ]
+
+
 def test_every_option_of_create_reaches_the_job(cli: Command) -> None:
     job = cli(
         *("job", "create", "--url", URL, "--method", "put", "--header", "X-A: b:c", "--header", "X-B:d"),

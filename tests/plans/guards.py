@@ -58,6 +58,13 @@ class JobsAt:
     numbers: range
 
 
+@dataclass(frozen=True)
+class JobAt:
+    """The id of one."""
+
+    number: int
+
+
 def guard(name: str, statement: str, arguments: list[Any], *, by: str, rows_max: int, buffers_max: int) -> Guard:
     return Guard(name, statement, tuple(arguments), frozenset(by.split()), rows_max, buffers_max)
 

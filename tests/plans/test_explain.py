@@ -20,7 +20,7 @@ from tests.plans.edge_guards import EDGE_GUARDS
 from tests.plans.execution_guards import EXECUTION_GUARDS
 from tests.plans.explained import Explained, explain, prepare
 from tests.plans.gate_guards import GATE_GUARDS
-from tests.plans.guards import FIRST_ID, GUARDS, LAST_ID, PAGE, At, Guard, JobsAt, RunsAt, guard
+from tests.plans.guards import FIRST_ID, GUARDS, LAST_ID, PAGE, At, Guard, JobAt, JobsAt, RunsAt, guard
 from tests.plans.move_guards import MOVE_GUARDS
 from tests.plans.quota_guards import QUOTA_GUARDS
 from tests.support.fixtures import TEMPLATE
@@ -99,6 +99,8 @@ def _resolved(at_ms: int, argument: Any) -> Any:
             return [_id_at(at_ms - 1_100_000 + number, number) for number in numbers]
         case JobsAt(numbers):
             return [_id_at(at_ms - 1_000_000 + number, number) for number in numbers]
+        case JobAt(number):
+            return _id_at(at_ms - 1_000_000 + number, number)
         case list():
             return [_resolved(at_ms, element) for element in argument]
         case _:

@@ -50,6 +50,7 @@ HOT = {
     "runs.strays": "SEARCH r USING INDEX runs_running (worker>?)",
     "runs.free_held": "SCAN h USING INDEX runs_held",
     "jobs.page": "SEARCH j USING INDEX jobs_page (tenant=? AND id<?)",
+    "jobs.search": "SEARCH j USING INDEX jobs_page (tenant=? AND id>? AND id<?)",
     "jobs.page_of_names": "SEARCH j USING INDEX jobs_name (tenant=? AND name>? AND name<?)",
     "jobs.lock_runs": "SEARCH runs USING INDEX runs_job (job_id=?)",
     "plans.next_due": "SEARCH plans USING COVERING INDEX plans_due (due_ms>?)",

@@ -42,7 +42,7 @@ from dueline.wire.problems import Problems
 from dueline.wire.reading import decode
 from dueline.wire.runs import RunView
 
-LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "limit", "cursor")
+LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "q", "limit", "cursor")
 
 
 class TargetType(StrEnum):
@@ -105,9 +105,14 @@ async def list_page(surface: Surface, request: Request) -> Response:
         target_type=None if target_type is None else target_type.value,
     )
     prefix, limit, cursor = query.text("name_prefix"), query.limit(), query.text("cursor")
+    words = query.words("q")
+    if words and prefix:
+        query.problems.add("q", "is given beside name_prefix: it finds names, too, so leave one of them out")
     query.check()
     if prefix:
         return await _named_page(surface, match, prefix, limit, cursor)
+    if words:
+        return await _found_page(surface, match, words, limit, cursor)
     mark = query_mark("jobs", match)
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
     found = await surface.insights.jobs(match, before=before, limit=limit + 1)
@@ -123,6 +128,17 @@ async def _named_page(surface: Surface, match: JobFilter, prefix: str, limit: in
     shown = found[:limit]
     next_cursor = make_cursor(mark, shown[-1].definition.name.encode()) if len(found) > limit else None
     return json_answer(Page([job_view(job) for job in shown], next_cursor))
+
+
+async def _found_page(
+    surface: Surface, match: JobFilter, words: tuple[str, ...], limit: int, cursor: str | None
+) -> Response:
+    mark = query_mark(f"jobs?{' '.join(words)}", match)
+    before = None if cursor is None else JobId(read_cursor(cursor, mark))
+    found = await surface.insights.jobs_with(match, words, before=before, limit=limit + 1)
+    shown = found.jobs[:limit]
+    last = shown[-1].id if len(found.jobs) > limit else found.edge
+    return json_answer(Page([job_view(job) for job in shown], None if last is None else make_cursor(mark, last)))
 
 
 async def get(surface: Surface, request: Request) -> Response:

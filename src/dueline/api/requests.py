@@ -163,6 +163,16 @@ class Query:
         """A parameter; one that is empty counts as absent."""
         return self._values.get(name) or None
 
+    def words(self, name: str) -> tuple[str, ...]:
+        """A parameter as its words; none where it is absent."""
+        value = self.text(name)
+        words = tuple((value or "").split())
+        if value is not None and not 1 <= len(words) <= limits.SEARCH_WORDS_MAX:
+            self.problems.add(name, f"must have 1 to {limits.SEARCH_WORDS_MAX} words")
+        if len(value or "") > limits.NAME_LETTERS_MAX:
+            self.problems.add(name, f"must have at most {limits.NAME_LETTERS_MAX} letters")
+        return words
+
     def choice(self, name: str, kind: type[E]) -> E | None:
         value = self.text(name)
         if value is None:

@@ -60,6 +60,9 @@ def list_(
     tag: Annotated[str | None, typer.Option(help="Jobs with a tag.")] = None,
     target_type: Annotated[str | None, typer.Option(help="Jobs with a type of target: http or task.")] = None,
     name_prefix: Annotated[str | None, typer.Option(help="Jobs whose names begin so.")] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", help="Jobs with these words in their names, tags, URLs or tasks.")
+    ] = None,
     limit: options.Limit = None,
     cursor: options.Cursor = None,
     all_: options.Everything = False,
@@ -70,9 +73,17 @@ def list_(
     \b
     Examples:
       dueline job list --state paused
+      dueline job list --search "report example.com"
       dueline job list --all --output json
     """
-    filters = {"state": state, "queue": queue, "tag": tag, "target_type": target_type, "name_prefix": name_prefix}
+    filters = {
+        "state": state,
+        "queue": queue,
+        "tag": tag,
+        "target_type": target_type,
+        "name_prefix": name_prefix,
+        "q": search,
+    }
     with connect() as client:
         page = read_page(client.jobs.list, limit=limit, cursor=cursor, everything=all_, **filters)
     if output is Output.JSON:

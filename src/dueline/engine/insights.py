@@ -16,6 +16,7 @@ from dueline.runtime.clock import StoreTime
 from dueline.store.names import Names
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter, Progress, RunFilter, VersionInForce
+from dueline.store.words import Words
 
 
 class FoundRuns(NamedTuple):
@@ -23,6 +24,13 @@ class FoundRuns(NamedTuple):
 
     runs: list[Run]
     edge: RunId | None
+
+
+class FoundJobs(NamedTuple):
+    """The same as FoundRuns, of jobs."""
+
+    jobs: list[Job]
+    edge: JobId | None
 
 
 class Insights:
@@ -54,6 +62,20 @@ class Insights:
 
     async def jobs(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._store.jobs_page(match, before=before, limit=limit)
+
+    async def jobs_with(
+        self, match: JobFilter, words: tuple[str, ...], *, before: JobId | None, limit: int
+    ) -> FoundJobs:
+        """A page of jobs that have such words, for which a bounded number of them is looked at."""
+        found: list[Job] = []
+        edge = before
+        for rows in (limits.JOBS_LOOKED_FIRST, limits.JOBS_LOOKED_MAX):
+            above, edge = edge, await self._store.jobs_edge(match, before=edge, rows=rows)
+            sought = Words(words, edge)
+            found += await self._store.jobs_with(match, sought, before=above, limit=limit - len(found))
+            if edge is None or len(found) == limit:
+                break
+        return FoundJobs(found, edge)
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         return await self._store.jobs_named(match, names, limit=limit)
