@@ -44,7 +44,7 @@ from dueline.wire.desk import (
     ResultForm,
 )
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
-from dueline.wire.jobs import JobInput, JobView
+from dueline.wire.jobs import JobInput, JobView, NewJobInput
 from dueline.wire.jobtypes import JobTypeView
 from dueline.wire.limits import ConcurrencyForm, LimitInput, LimitView, StartRateForm
 from dueline.wire.occurrences import MoveInput, OccurrenceView
@@ -68,7 +68,18 @@ SETTINGS = (REFERENCE / "settings.md").read_text()
 
 ROOT_OPTIONS = {"--version", "--install-completion", "--show-completion"}
 FORMS = [
-    *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm, TaskTargetForm, TlsForm),
+    *(
+        JobInput,
+        NewJobInput,
+        JobView,
+        RetryForm,
+        MisfireForm,
+        ScheduleForm,
+        ChangedForm,
+        HttpTargetForm,
+        TaskTargetForm,
+        TlsForm,
+    ),
     *(VersionView, DefinitionView, DiffView, ChangeView),
     *(BulkJobsInput, BulkJobsView, JobItem, BulkRunsInput, BulkRunsView, RunItem),
     *(

@@ -135,6 +135,18 @@ def expected_version(request: Request) -> int | None:
     return _NEVER if tag is None else int(tag[1])
 
 
+def is_create_only(request: Request) -> bool:
+    """Whether nothing that is there is to be replaced. Of If-None-Match only `*` has a meaning for a write."""
+    header = request.headers.get("if-none-match")
+    if header is not None and header.strip() != "*":
+        raise Invalid(("If-None-Match", "must be *: create only where there is none"))
+    return header is not None
+
+
+def there_already() -> Refused:
+    return Refused(412, "version-mismatch", "There is such a job already, and If-None-Match lets it be created only.")
+
+
 def is_dry_run(request: Request) -> bool:
     """Whether nothing is to be written. Any other parameter is refused."""
     query = Query(request, DRY_RUN_QUERY)

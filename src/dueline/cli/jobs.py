@@ -31,7 +31,11 @@ app = typer.Typer(
 
 @app.command()
 @job_options
-def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
+def create(
+    asked: Written,
+    paused: Annotated[bool, typer.Option("--paused", help="It begins paused.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
     """Create a job. Without a schedule it runs only when asked. A file may hold many: {"jobs": […]}.
 
     \b
@@ -46,9 +50,11 @@ def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
     written = asked.whole()
     with connect() as client:
         if "jobs" in written:
+            if paused:
+                raise typer.BadParameter("is for one job: say state in the file", param_hint="--paused")
             show_bulk(client.request("POST", "/v1/jobs/bulk", written), "job", output)
             return
-        job = client.jobs.create(written)
+        job = client.jobs.create(written, paused=paused)
         tell_of_task(client, job["target"])
     show(job, output)
 
@@ -116,6 +122,31 @@ def get(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         show(client.jobs.get(job_id), output)
+
+
+@app.command()
+@job_options
+def put(
+    job_name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the job.")],
+    asked: Written,
+    create_only: Annotated[bool, typer.Option("--create-only", help="Replace none that is there.")] = False,
+    if_version: options.IfVersion = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the job as it would be.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Write the job that has a name, new or in place of the one that is there; what is not given goes back to its default.
+
+    \b
+    Examples:
+      dueline job put sync --url https://example.com/sync --every 15m
+      dueline job put sync -f job.json --create-only
+    """
+    with connect() as client:
+        job = client.jobs.put_named(
+            job_name, asked.whole(), create_only=create_only, if_version=if_version, dry_run=dry_run
+        )
+        tell_of_task(client, job["target"])
+    show(job, output)
 
 
 @app.command()

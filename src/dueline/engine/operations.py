@@ -58,7 +58,13 @@ class AdhocRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     due_ms: int | None = None
 
 
-Define = Callable[[JobId, int], Definition]
+class BegunPaused(NamedTuple):
+    """What a job is to be that begins paused."""
+
+    definition: Definition
+
+
+Define = Callable[[JobId, int], Definition | BegunPaused]
 
 
 class CreatedJobs(NamedTuple):
@@ -100,11 +106,15 @@ class Operations:
         where they are more than the tenant may have. With `dry_run` nothing is written: the answer is what it would be now."""
         now_ms, turns, quotas = self.now_ms(), Turns(), await self._quotas.of(tenant)
         drafts: dict[int, tuple[JobId, Definition]] = {}
+        paused: set[int] = set()
         refused: dict[int, Invalid | Conflict] = {}
         for index, define_one in enumerate(define):
             job_id = new_job_id(now_ms, self._chance.entropy())
             try:
                 definition = define_one(job_id, now_ms)
+                if isinstance(definition, BegunPaused):
+                    definition = definition.definition
+                    paused.add(index)
                 quotas.check_payload(definition.execution.target)
                 drafts[index] = job_id, definition
             except Invalid as refusal:
@@ -122,7 +132,7 @@ class Operations:
             except Invalid as refusal:
                 refused[index] = refusal
             else:
-                new[index] = NewJob(id=job_id, tenant=tenant, definition=definition, position=position)
+                new[index] = _new_job(job_id, tenant, definition, position, paused=index in paused)
             await turns.give()
         if atomic and refused:
             return CreatedJobs({}, refused)
@@ -328,6 +338,12 @@ class Operations:
             if used + len(jobs) > jobs_max:
                 raise OverQuota("jobs", limit=jobs_max, used=used, asked=len(jobs))
         return CreatedJobs(jobs, refused | taken)
+
+
+def _new_job(job_id: JobId, tenant: str, definition: Definition, position: Position, *, paused: bool) -> NewJob:
+    if paused:
+        position = msgspec.structs.replace(position, due_ms=None)
+    return NewJob(id=job_id, tenant=tenant, definition=definition, position=position, paused=paused)
 
 
 def _taken(name: str) -> Conflict:

@@ -85,8 +85,9 @@ class JobStore(Protocol):
         """Write jobs with their plans. An answer of None: the name is taken by a living job of the tenant, or by one before it in the
         batch; it was not written. With `atomic` all are written or none: NamesTaken says why not.
 
-        The plan of a job that names calendars is written stale. With `jobs_max`, all of them are of one tenant, for which something is
-        set: if it had more living jobs than that with them, none is written, and OverQuota raised. Whoever else creates some so waits.
+        The plan of a job that names calendars is written stale, and that of one that begins paused has nothing to act on. With `jobs_max`,
+        all of them are of one tenant, for which something is set: if it had more living jobs than that with them, none is written, and
+        OverQuota raised. Whoever else creates some so waits.
         """
 
     async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:

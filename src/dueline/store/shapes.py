@@ -22,6 +22,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     definition: Definition
     position: Position
+    paused: bool = False
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ class Jobs(Resource[D]):
         job: Mapping[str, Any] | None = None,
         /,
         *,
+        paused: bool = False,
         dry_run: bool = False,
         idempotency_key: str | None = None,
         **fields: Unpack[JobFields],
@@ -49,12 +50,12 @@ class Jobs(Resource[D]):
         """Create a job: `create(url="https://…", schedule="every 15m", name="sync")`, or `create(task="report", args={…})`.
 
         `schedule` takes text in any language of schedules, a timedelta (how often), a datetime (once), or an object as the API has it;
-        without one the job runs only when asked. A whole `job` as the API has it may be given in place of keywords, or with them. With
-        `dry_run` nothing is created, and the answer is the job as it would be.
+        without one the job runs only when asked. A whole `job` as the API has it may be given in place of keywords, or with them. It begins
+        `paused` if that is said. With `dry_run` nothing is created, and the answer is the job as it would be.
 
         Raises Conflict when the name is taken, Invalid for fields that need correction.
         """
-        body = written(without_none(fields), job)
+        body = written(without_none(fields), job) | ({"state": "paused"} if paused else {})
         return Call(JobView, body=body, query=_dry(dry_run), idempotency_key=idempotency_key)
 
     @endpoint("POST /v1/jobs/bulk")
@@ -76,6 +77,28 @@ class Jobs(Resource[D]):
     def get(self, job_id: str) -> Call[JobView]:
         """Get a job."""
         return Call(JobView, (job_id,))
+
+    @endpoint("GET /v1/jobs/by-name/{name}")
+    def get_named(self, name: str) -> Call[JobView]:
+        """Get the job that has a name."""
+        return Call(JobView, (name,))
+
+    @endpoint("PUT /v1/jobs/by-name/{name}")
+    def put_named(
+        self,
+        name: str,
+        job: Mapping[str, Any] | None = None,
+        /,
+        *,
+        create_only: bool = False,
+        if_version: int | None = None,
+        dry_run: bool = False,
+        **fields: Unpack[JobFields],
+    ) -> Call[JobView]:
+        """Write the job that has a name, new or in place of the one that is there; what is left out goes back to its default. With
+        `create_only` none is replaced, and with `if_version` none is created; VersionMismatch otherwise."""
+        body = written(without_none(fields), job)
+        return Call(JobView, (name,), body=body, query=_dry(dry_run), if_version=if_version, create_only=create_only)
 
     @listing("GET /v1/jobs")
     def list(

@@ -87,6 +87,7 @@ class JobPart(Part):
             [delay_ms(definition) for definition in definitions],
             [is_zoned(definition) for definition in definitions],
             [bool(calendar_names(definition)) for definition in definitions],
+            [job.paused for job in jobs],
         ]
         uses = [(job.tenant, name, job.id) for job in jobs for name in calendar_names(job.definition)]
         about = only(job.id for job in jobs)

@@ -153,7 +153,7 @@ def _job_versions(session: Session, keys: Collection[tuple[JobId, int]]) -> list
     return [JobVersion(JobId(row[0]), row[1], row[2], decode_definition(row[3])) for row in rows]
 
 
-def _job_row(job: NewJob) -> tuple[str, ...]:
+def _job_row(job: NewJob) -> tuple[str | int, ...]:
     definition = job.definition
     return (
         job.id.hex(),
@@ -164,4 +164,5 @@ def _job_row(job: NewJob) -> tuple[str, ...]:
         target_type(definition),
         wrap_tags(definition.tags),
         encode_definition(definition),
+        int(job.paused),
     )

@@ -3,16 +3,18 @@
 WITH asked AS (
     SELECT * FROM unnest(
         $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::smallint[], $10::bigint[],
-        $11::bigint[], $12::uuid[], $13::integer[], $14::bigint[], $15::boolean[], $16::boolean[]
+        $11::bigint[], $12::uuid[], $13::integer[], $14::bigint[], $15::boolean[], $16::boolean[], $17::boolean[]
     ) AS a (
-        id, tenant, name, queue, region, target_type, tags, definition, shard, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale
+        id, tenant, name, queue, region, target_type, tags, definition, shard, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale,
+        paused
     )
 ), created AS (
     INSERT INTO dueline.jobs (
         id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms, since_ms
     )
     SELECT
-        id, tenant, name, 'active', 1, 1, queue, region, target_type, string_to_array(tags, E'\x1f'), definition,
+        id, tenant, name, CASE WHEN paused THEN 'paused' ELSE 'active' END, 1, 1, queue, region, target_type,
+        string_to_array(tags, E'\x1f'), definition,
         dueline.now_ms(), dueline.now_ms(), dueline.now_ms()
     FROM asked
     ON CONFLICT DO NOTHING

@@ -5,8 +5,8 @@ INSERT INTO jobs (
     since_ms
 )
 SELECT
-    unhex(value ->> 0), value ->> 1, value ->> 2, 'active', 1, 1, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-    now_ms(), now_ms(), now_ms()
+    unhex(value ->> 0), value ->> 1, value ->> 2, CASE WHEN value ->> 8 THEN 'paused' ELSE 'active' END, 1, 1, value ->> 3, value ->> 4,
+    value ->> 5, value ->> 6, value ->> 7, now_ms(), now_ms(), now_ms()
 FROM jsonb_each(?1)
 WHERE true
 ON CONFLICT DO NOTHING
