@@ -55,6 +55,7 @@ from dueline.wire.recoveries import JobRecoveryView, RecoveryInput, RecoveryView
 from dueline.wire.runs import AdhocInput, AttemptView, RetryInput, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
+from dueline.wire.simple import SimpleJobInput, SimpleJobView, SimpleUpdateInput
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm, TlsForm
 from dueline.wire.tenants import QuotasForm, TenantInput, TenantView, UsedView
 from dueline.wire.versions import ChangeView, DefinitionView, DiffView, VersionView
@@ -99,6 +100,7 @@ FORMS = [
     *(WhyView, GateView, SharesView, TenantShareView),
     *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
     *(TenantInput, TenantView, QuotasForm, UsedView),
+    *(SimpleJobInput, SimpleUpdateInput, SimpleJobView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),
     *(RegisterInput, OfferForm, RegisteredView, HeartbeatInput, HeartbeatView, CancelView, LeaseInput, LeaseView),
     *(LeasedView, ReportInput, ResultForm, ReleaseInput, GivenBackForm, ProgressInput, ProgressForm, AcceptedView),

@@ -29,6 +29,7 @@ from dueline.api import (
     runs,
     schedules,
     secrets,
+    simple,
     tenants,
     versions,
     whys,
@@ -63,6 +64,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *audits.ROUTES,
     *recoveries.ROUTES,
     *forecasts.ROUTES,
+    *simple.ROUTES,
     *health.ROUTES,
     *metrics.ROUTES,
 )
