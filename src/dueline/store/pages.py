@@ -43,14 +43,12 @@ def id_bounds(match: RunFilter, *, before: RunId | None, down_to: RunId | None =
     return max(low, down_to or _FIRST_ID), min(high, before or _LAST_ID)
 
 
-def edge_of(match: RunFilter) -> tuple[Any, ...] | None:
-    """The statement that tells how far a page looks, and its arguments behind the bounds and the number of rows: by the index that the page
-    is read by. None where the page looks at all there are, which are few."""
+def edge_arguments(match: RunFilter) -> tuple[Any, ...]:
+    """What the statement that tells how far a page looks is given behind the bounds and the number of rows: it goes by the index that
+    the page is read by."""
     way = way_to(match)
     if way is RunPage.OF_JOB:
-        return "edge_of_job", match.job_id
+        return (match.job_id,)
     if way is RunPage.UNSUCCESSFUL:
-        return "edge_unsuccessful", match.tenant, match.state
-    if way is RunPage.RUNNING:
-        return None
-    return "edge", way is not RunPage.SUCCEEDED, way is not RunPage.WAITING
+        return match.tenant, match.state
+    return way is not RunPage.SUCCEEDED, way is not RunPage.WAITING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dueline.domain.ids import RunId
 from dueline.domain.run import Run
-from dueline.store.pages import RunPage, edge_of, id_bounds, way_to
+from dueline.store.pages import RunPage, edge_arguments, id_bounds, way_to
 from dueline.store.postgres.part import Part, queries
 from dueline.store.records import SHOWN, to_at_gate, to_run
 from dueline.store.shapes import RunFilter
@@ -19,6 +19,14 @@ _PAGES = {
     RunPage.RUNNING: _SQL["runs_page_running"],
     RunPage.WAITING: _SQL["runs_page_waiting"],
 }
+_EDGES = {
+    RunPage.ANY: _SQL["edge"],
+    RunPage.OF_JOB: _SQL["edge_of_job"],
+    RunPage.SUCCEEDED: _SQL["edge"],
+    RunPage.UNSUCCESSFUL: _SQL["edge_unsuccessful"],
+    RunPage.WAITING: _SQL["edge"],
+}
+"""How far a page looks. Those that are running are all looked at: they are few."""
 
 
 class ReadPart(Part):
@@ -57,9 +65,9 @@ class ReadPart(Part):
         return [to_run(row, tuple(row[8])) for row in rows]
 
     async def runs_edge(self, match: RunFilter, *, before: RunId | None, rows: int) -> RunId | None:
-        edge = edge_of(match)
-        if edge is None:
+        statement = _EDGES.get(way_to(match))
+        if statement is None:
             return None
-        name, *args = edge
-        found = await self._database.fetch(_SQL[name], *id_bounds(match, before=before), rows, *args)
-        return RunId(found[0][0]) if found and found[0][0] is not None else None
+        args = (*id_bounds(match, before=before), rows, *edge_arguments(match))
+        edge = await self._database.fetchval(statement, *args)
+        return None if edge is None else RunId(edge)
