@@ -11,7 +11,7 @@ from tests.api.serving import TARGET, Reply, ServedApi
 CREATE_ONLY = {"If-None-Match": "*"}
 
 
-def put(api: ServedApi, name: str, query: str = "", headers: dict[str, str] | None = None, **fields: Any) -> Reply:
+def put(api: ServedApi, name: str, query: str = "", /, headers: dict[str, str] | None = None, **fields: Any) -> Reply:
     path = f"/v1/jobs/by-name/{quote(name, safe='')}?{query}"
     return api.call("PUT", path, {"target": TARGET, **fields}, headers=headers)
 

@@ -169,7 +169,8 @@ def test_pages_go_on_while_there_is_more_to_look_at(own_api: ServedApi, monkeypa
     rare = own_api.call("POST", "/v1/runs", {"target": TARGET, "tags": ["rare"]}).json["id"]
     own_api.call("POST", "/v1/runs/bulk", {"runs": [{"target": TARGET}] * 20})
     found: list[str] = []
-    cursor, pages = "", 0
+    cursor: str | None = ""
+    pages = 0
     while cursor is not None:
         page = own_api.call("GET", f"/v1/runs?tag=rare&cursor={cursor}").json
         found += [run["id"] for run in page["items"]]

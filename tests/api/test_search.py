@@ -33,7 +33,8 @@ def test_pages_of_a_search_go_on(own_api: ServedApi, monkeypatch: pytest.MonkeyP
         own_api.create(name=f"hay {number}")
     own_api.create(name="needle 2")
     names: list[str] = []
-    cursor, pages = "", 0
+    cursor: str | None = ""
+    pages = 0
     while cursor is not None:
         page = own_api.call("GET", f"/v1/jobs?q=needle&limit=1&cursor={cursor}").json
         names += [job["name"] for job in page["items"]]

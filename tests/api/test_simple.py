@@ -71,7 +71,7 @@ def test_pages_are_complete(own_api: ServedApi, monkeypatch: pytest.MonkeyPatch)
     made = [create(own_api, job_type="mail" if number % 3 else "report").json["job_id"] for number in range(10)]
     for query, expected in (("", made), ("job_type=report", made[::3])):
         found: list[str] = []
-        cursor = ""
+        cursor: str | None = ""
         while cursor is not None:
             page = own_api.call("GET", f"/job?limit=2&{query}&cursor={cursor}").json
             found += [job["job_id"] for job in page["items"]]

@@ -21,7 +21,9 @@ PAGES_MAX = 100
 def insights(under_test: StoreUnderTest, monkeypatch: pytest.MonkeyPatch) -> Insights:
     monkeypatch.setattr(limits, "RUNS_LOOKED_FIRST", 3)
     monkeypatch.setattr(limits, "RUNS_LOOKED_MAX", 7)
-    time = StoreTime(NodeClock(under_test.clock))
+    clock = NodeClock(under_test.clock)
+    time = StoreTime(clock)
+    time.measured(under_test.clock.now_ms, sent_s=clock.monotonic_s())
     return Insights(under_test.store, lambda: time)
 
 
