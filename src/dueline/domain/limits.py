@@ -21,11 +21,11 @@ SEARCH_WORDS_MAX = 8
 """Words of one search: each of them narrows it, and each costs a look at every job."""
 JOBS_LOOKED_FIRST = 1_000
 JOBS_LOOKED_MAX = 5_000
-"""Jobs that a search looks at, at first and then if these were not enough: about 20 ms of a database. The next page goes on from there."""
+"""Jobs that a search looks at, at first and then if these were not enough. It bounds what a page costs; the next goes on from there."""
 RUNS_LOOKED_FIRST = 1_000
 """Runs that a page is looked for in at first: where most of them fit, that is enough for the largest page."""
 RUNS_LOOKED_MAX = 20_000
-"""Runs that are looked at beyond that, if they were not enough: about 20 ms of a database, however few of very many fit. The next page goes
+"""Runs that are looked at beyond that, if they were not enough: it bounds what a page costs, however few of very many fit. The next goes
 on from there."""
 VERSION_MAX = 999_999_999
 """The highest version of a job: a change a second for thirty years, and nine digits in every entity tag."""
