@@ -108,6 +108,7 @@ def test_no_request_breaks_the_server(served: ServedApi, route: ApiRoute, data: 
         schedule = data.draw(st.sampled_from([None, "0 9 * * *", "15m", {"after": "1h"}, "R/2026-01-01T00:00:00Z/P1M"]))
         job = served.create(schedule=schedule) if data.draw(st.booleans()) else {"id": data.draw(TEXTS)}
         path = path.replace("{id}", quote(job["id"].encode("utf-8", "replace"), safe=""))
+    path = path.replace("{version}", data.draw(st.sampled_from(["1", "2", "0", "x", "999999999", "%00"])))
     path = path.replace("{name}", quote(data.draw(TEXTS).encode("utf-8", "replace"), safe=""))
     query = data.draw(st.dictionaries(st.sampled_from([*route.query, "x"]), TEXTS | NUMBERS.map(str), max_size=3))
     sent = {name: value.encode("utf-8", "replace") for name, value in query.items()}

@@ -82,6 +82,10 @@ def redriving(api: ServedApi) -> tuple[str, Any]:
     return f"/v1/dead-letters/{a_dead_letter(api)}/redrive", {}
 
 
+def retrying(api: ServedApi) -> tuple[str, Any]:
+    return f"/v1/runs/{a_dead_letter(api)}/retry", {}
+
+
 def resuming_queue(api: ServedApi) -> tuple[str, Any]:
     api.call("POST", "/v1/queues/mail/pause")
     return "/v1/queues/mail/resume", {}
@@ -98,6 +102,7 @@ ASKED: dict[str, Callable[[ServedApi], tuple[str, Any]]] = {
     "/v1/jobs/{id}/pause": on_job("pause"),
     "/v1/jobs/{id}/resume": paused,
     "/v1/jobs/{id}/run": on_job("run"),
+    "/v1/jobs/{id}/versions/{version}/rollback": on_job("versions/1/rollback"),
     "/v1/jobs/{id}/skip": skipping,
     "/v1/jobs/{id}/move": moving,
     "/v1/jobs/{id}/restore": restoring,
@@ -106,6 +111,7 @@ ASKED: dict[str, Callable[[ServedApi], tuple[str, Any]]] = {
     "/v1/runs": lambda _: ("/v1/runs", {"target": TARGET}),
     "/v1/runs/bulk": lambda _: ("/v1/runs/bulk", {"runs": [{"target": TARGET}, {"target": TARGET}]}),
     "/v1/runs/{id}/cancel": cancelling,
+    "/v1/runs/{id}/retry": retrying,
     "/v1/dead-letters/redrive": lambda _: ("/v1/dead-letters/redrive", {}),
     "/v1/dead-letters/purge": lambda _: ("/v1/dead-letters/purge", {}),
     "/v1/dead-letters/{id}/redrive": redriving,
@@ -114,6 +120,7 @@ ASKED: dict[str, Callable[[ServedApi], tuple[str, Any]]] = {
     "/v1/workers/{id}/drain": draining,
     "/v1/signing-secret/rotate": lambda _: ("/v1/signing-secret/rotate", {}),
     "/v1/recovery": lambda _: ("/v1/recovery", {"policy": "skip"}),
+    "/job/create": lambda _: ("/job/create", {"job_type": "x", "frequency": "RECURRING", "schedule": {"hour": 9}}),
 }
 
 
@@ -147,7 +154,7 @@ def test_what_may_not_be_done_twice_is_written_down_with_its_request(
         assert (second.status, "idempotent-replayed" in second.headers) == (first.status, False)
     elif second.status == 409:
         assert second.json["type"].endswith(":answer-lost")
-        assert path.endswith(("/bulk", "/backfill", "/rotate", "queues/{name}/resume"))
+        assert path.endswith(("/bulk", "/backfill", "/rotate", "queues/{name}/resume", "/job/create"))
     else:
         assert (second.status, second.json["id"]) == (first.status, first.json["id"])
         assert second.headers["idempotent-replayed"] == "true"

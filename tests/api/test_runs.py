@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from dueline.domain import limits
 from dueline.domain.ids import BootId, parse_run_id
 from dueline.domain.instants import format_instant
 from dueline.domain.lanes import TASK
@@ -143,3 +146,34 @@ async def _succeed(store: Store) -> None:
         None,
     )
     assert await store.finish([finish])
+
+
+def test_runs_are_found_by_their_queue_and_by_the_name_of_their_job(api: ServedApi) -> None:
+    job = api.create(name="named for its runs", queue="found-by-queue")
+    run_id = api.call("POST", f"/v1/jobs/{job['id']}/run").json["id"]
+    api.call("POST", "/v1/runs", {"target": TARGET})
+    for query in (
+        "queue=found-by-queue",
+        "job_name=named+for+its+runs",
+        "job_name=named%20for%20its%20runs&kind=manual",
+    ):
+        found = api.call("GET", f"/v1/runs?{query}").json
+        assert ([run["id"] for run in found["items"]], found["next_cursor"]) == ([run_id], None)
+    assert list(api.call("GET", "/v1/runs?job_name=named").reasons) == ["job_name"]
+    assert list(api.call("GET", f"/v1/runs?job_name=x&job_id={job['id']}").reasons) == ["job_name"]
+
+
+def test_pages_go_on_while_there_is_more_to_look_at(own_api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "RUNS_LOOKED_FIRST", 2)
+    monkeypatch.setattr(limits, "RUNS_LOOKED_MAX", 4)
+    rare = own_api.call("POST", "/v1/runs", {"target": TARGET, "tags": ["rare"]}).json["id"]
+    own_api.call("POST", "/v1/runs/bulk", {"runs": [{"target": TARGET}] * 20})
+    found: list[str] = []
+    cursor: str | None = ""
+    pages = 0
+    while cursor is not None:
+        page = own_api.call("GET", f"/v1/runs?tag=rare&cursor={cursor}").json
+        found += [run["id"] for run in page["items"]]
+        cursor, pages = page["next_cursor"], pages + 1
+    assert found == [rare]
+    assert pages > 1

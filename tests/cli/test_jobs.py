@@ -19,6 +19,34 @@ def created(cli: Command, *args: str) -> str:
     return job_id
 
 
+def test_a_job_is_put_by_its_name(cli: Command) -> None:
+    first = cli("job", "put", "by name", "--url", URL, "--create-only", "-o", "json").json
+    assert (first["name"], first["version"]) == ("by name", 1)
+    assert cli("job", "put", "by name", "--url", URL, "--create-only").code == 4
+    dry = cli("job", "put", "by name", "--url", URL, "--priority", "9", "--dry-run", "-o", "json").json
+    assert (dry["id"], dry["version"]) == (first["id"], 2)
+    assert cli("job", "put", "by name", "--url", URL, "--if-version", "7").code == 4
+    assert cli("job", "put", "by name", "--url", URL, "--priority", "9", "--if-version", "1").code == 0
+    assert cli("job", "get", first["id"], "-o", "json").json["priority"] == 9
+
+
+def test_a_job_begins_paused(cli: Command, tmp_path: Path) -> None:
+    job_id = created(cli, "--paused")
+    assert cli("job", "get", job_id, "-o", "json").json["state"] == "paused"
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"jobs": [{"target": {"url": URL}, "state": "paused"}]}))
+    assert cli("job", "create", "-f", str(path), "--paused").code == 2
+    assert cli("job", "create", "-f", str(path), "-o", "json").json["items"][0]["job"]["state"] == "paused"
+
+
+def test_jobs_are_found_by_words(cli: Command) -> None:
+    job_id = created(cli, "--name", "Quarterly close", "--tag", "searched")
+    created(cli, "--name", "closed", "--tag", "other")
+    assert [job["id"] for job in cli("job", "list", "--search", "CLOSE searched", "-o", "json").json["items"]] == [
+        job_id
+    ]
+
+
 def test_every_option_of_create_reaches_the_job(cli: Command) -> None:
     job = cli(
         *("job", "create", "--url", URL, "--method", "put", "--header", "X-A: b:c", "--header", "X-B:d"),

@@ -45,6 +45,16 @@ def test_a_run_is_cancelled_once(cli: Command) -> None:
     assert cli("run", "cancel", "x").code == 3
 
 
+def test_a_run_that_has_ended_is_tried_again(cli: Command) -> None:
+    run = cli("run", "create", "--url", URL, "-o", "json").json["id"]
+    assert cli("run", "retry", run).code == 4
+    cli("run", "cancel", run)
+    again = cli("run", "retry", run, "--key", "mine", "--latest", "--force", "-o", "json").json
+    assert (again["kind"], again["parent_run_id"]) == ("redrive", run)
+    assert cli("run", "retry", run, "--key", "mine").out.split()[:2] == ["id", again["id"]]
+    assert cli("run", "retry", "x").code == 3
+
+
 def test_what_is_not_there(cli: Command) -> None:
     ended = cli("run", "get", "run_01h455vb4pex5vsknk084sn02q")
     assert (ended.code, ended.err) == (3, "Error: no run run_01h455vb4pex5vsknk084sn02q\n")

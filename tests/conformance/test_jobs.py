@@ -4,12 +4,14 @@ import asyncio
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pytest
 
 from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import HttpTarget, Job, JobVersion, TaskTarget
 from dueline.domain.overlap import Overlap
+from dueline.domain.planning import Position
 from dueline.domain.schedule import Cron
 from dueline.domain.states import JobState
 from dueline.store.names import Names
@@ -281,6 +283,28 @@ async def test_the_versions_of_a_job_are_told_with_the_time_from_which_they_held
         VersionInForce(3, START_MS + 15_000, a_definition("third")),
     ]
     assert await store.versions_of(a_job().id) == []
+
+
+async def test_a_job_that_begins_paused_has_a_plan_to_go_on_from(store: Store) -> None:
+    new = msgspec.structs.replace(a_job("paused"), position=Position(next_ms=START_MS + 9), paused=True)
+    job = await create(store, new)
+    assert (job.state, job.position) == (JobState.PAUSED, Position(next_ms=START_MS + 9))
+    assert await store.job(TENANT, job.id) == job
+    assert await page(store, state=JobState.PAUSED) == [job]
+    assert await store.due_plans(range(256), since_ms=0, until_ms=START_MS + 10, limit=10) == []
+
+
+async def test_versions_come_newest_first_in_pages(store: Store) -> None:
+    job = await create(store, a_job("1"))
+    for number in range(2, 6):
+        await store.change_job(TENANT, job.id, changing(definition=a_definition(str(number))))
+    found = await store.versions_page(job.id, before=None, limit=10)
+    assert [(one.version, one.definition.name) for one in found] == [(n, str(n)) for n in (5, 4, 3, 2, 1)]
+    assert found[::-1] == await store.versions_of(job.id)
+    for before, limit, expected in [(None, 2, [5, 4]), (4, 2, [3, 2]), (6, 1, [5]), (2, 9, [1]), (1, 9, [])]:
+        found = await store.versions_page(job.id, before=before, limit=limit)
+        assert [one.version for one in found] == expected
+    assert await store.versions_page(a_job().id, before=None, limit=10) == []
 
 
 async def test_a_version_is_in_force_since_its_definition_came(store: Store, clock: StoreClock) -> None:

@@ -184,3 +184,70 @@ async def test_room_for_history_is_made_again_without_harm(store: Store) -> None
     await store.prepare_history(days_ahead=3)
     assert await ids(store) == [claimed.run_id]
     assert await epochs_of(store)
+
+
+async def edge(store: Store, rows: int, *, before: RunId | None = None, **match: Any) -> RunId | None:
+    return await store.runs_edge(RunFilter(tenant=match.pop("tenant", TENANT), **match), before=before, rows=rows)
+
+
+async def test_the_edge_is_the_last_of_so_many_live_or_finished_ones(store: Store) -> None:
+    ids = (await half_finished(store, 20))[::-1]
+    # Of ids in turns, ten of each kind.
+    assert await edge(store, 1) == ids[0]
+    assert await edge(store, 3) == ids[4]
+    assert await edge(store, 10) == ids[18]
+    assert await edge(store, 11) is None
+    assert await edge(store, 3, before=ids[4]) == ids[9]
+    assert await edge(store, 1, from_ms=START_MS + 1) is None
+    assert await edge(store, 1, to_ms=START_MS) == ids[1]
+
+
+async def test_a_page_goes_down_to_its_edge_with_it(store: Store) -> None:
+    ids = (await half_finished(store, 6))[::-1]
+    match = RunFilter(tenant=TENANT)
+    for place, run_id in enumerate(ids):
+        found = await store.runs_page(match, before=None, limit=10, down_to=run_id)
+        assert [run.id for run in found] == ids[: place + 1]
+    found = await store.runs_page(match, before=ids[1], limit=10, down_to=ids[3])
+    assert [run.id for run in found] == ids[2:4]
+
+
+async def test_the_edge_counts_those_of_others_and_those_that_do_not_match(store: Store) -> None:
+    runs = [a_run(due_ms=START_MS - number, tenant="other") for number in range(5)]
+    await enqueue(store, *runs)
+    assert await edge(store, 3) == runs[2].id
+    assert await edge(store, 3, tag="blue", queue="nowhere", kind=RunKind.BACKFILL) == runs[2].id
+
+
+async def test_the_edge_of_a_state_counts_what_may_be_in_it(store: Store) -> None:
+    ids = (await half_finished(store, 8))[::-1]
+    live = [run_id for run_id in ids if (await the_run(store, run_id)).state is RunState.READY]
+    ended = [run_id for run_id in ids if run_id not in live]
+    assert await edge(store, 2, state=RunState.READY) == live[1]
+    assert await edge(store, 2, state=RunState.SUCCEEDED) == ended[1]
+    assert await edge(store, 1, state=RunState.RUNNING) is None, "all of them are looked at"
+    assert await edge(store, 1, state=RunState.FAILED) is None
+    claims = await claim(store, await register(store), limit=2)
+    await store.finish([a_finish(one, RunState.FAILED) for one in claims])
+    failed = sorted((one.run_id for one in claims), reverse=True)
+    assert await edge(store, 2, state=RunState.FAILED) == failed[1]
+    assert await edge(store, 3, state=RunState.FAILED) is None
+
+
+async def test_the_edge_of_a_job_counts_its_own_runs(store: Store) -> None:
+    job = await create(store, a_job())
+    own = [a_run(job, due_ms=START_MS - 10 * number) for number in range(3)]
+    await enqueue(store, *own, *(a_run(due_ms=START_MS - number) for number in range(5)))
+    assert await edge(store, 2, job_id=job.id) == own[1].id
+    assert await edge(store, 4, job_id=job.id) is None
+
+
+async def test_runs_are_found_by_their_queue(store: Store) -> None:
+    mine, other = a_run(queue="mine"), a_run()
+    (claimed,) = await run_and_claim(store, a_run())
+    await store.finish([a_finish(claimed)])
+    await enqueue(store, mine, other)
+    assert await ids(store, queue="mine") == await ids(store, queue="mine", state=RunState.READY) == [mine.id]
+    assert set(await ids(store, queue=other.queue)) == {other.id, claimed.run_id}
+    assert await ids(store, queue=other.queue, state=RunState.SUCCEEDED) == [claimed.run_id]
+    assert await ids(store, queue="mine", state=RunState.SUCCEEDED) == []

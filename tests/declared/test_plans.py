@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dueline.declared.differences import differences
 from dueline.declared.documents import Declared, File, read_files
 from dueline.declared.plans import Action, Found, Plan, make_plan
+from dueline.wire.differences import differences
 from tests.declared.views import shown
 
 

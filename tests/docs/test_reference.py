@@ -44,7 +44,7 @@ from dueline.wire.desk import (
     ResultForm,
 )
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
-from dueline.wire.jobs import JobInput, JobView
+from dueline.wire.jobs import JobInput, JobView, NewJobInput
 from dueline.wire.jobtypes import JobTypeView
 from dueline.wire.keys import CallerView, KeyInput, KeyView, NewKeyView
 from dueline.wire.limits import ConcurrencyForm, LimitInput, LimitView, StartRateForm
@@ -53,11 +53,13 @@ from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewView
 from dueline.wire.queues import QueueView
 from dueline.wire.recoveries import JobRecoveryView, RecoveryInput, RecoveryView
-from dueline.wire.runs import AdhocInput, AttemptView, RunView
+from dueline.wire.runs import AdhocInput, AttemptView, RetryInput, RunView
 from dueline.wire.schedules import ChangedForm, ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
+from dueline.wire.simple import SimpleJobInput, SimpleJobView, SimpleUpdateInput
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm, TlsForm
 from dueline.wire.tenants import QuotasForm, TenantInput, TenantView, UsedView
+from dueline.wire.versions import ChangeView, DefinitionView, DiffView, VersionView
 from dueline.wire.whys import GateView, SharesView, TenantShareView, WhyView
 from dueline.wire.workers import WorkerView
 
@@ -68,9 +70,31 @@ SETTINGS = (REFERENCE / "settings.md").read_text()
 
 ROOT_OPTIONS = {"--version", "--install-completion", "--show-completion"}
 FORMS = [
-    *(JobInput, JobView, RetryForm, MisfireForm, ScheduleForm, ChangedForm, HttpTargetForm, TaskTargetForm, TlsForm),
+    *(
+        JobInput,
+        NewJobInput,
+        JobView,
+        RetryForm,
+        MisfireForm,
+        ScheduleForm,
+        ChangedForm,
+        HttpTargetForm,
+        TaskTargetForm,
+        TlsForm,
+    ),
+    *(VersionView, DefinitionView, DiffView, ChangeView),
     *(BulkJobsInput, BulkJobsView, JobItem, BulkRunsInput, BulkRunsView, RunItem),
-    *(AdhocInput, RunView, AttemptView, OccurrenceView, MoveInput, BackfillInput, BackfillView, BackfillItem),
+    *(
+        AdhocInput,
+        RetryInput,
+        RunView,
+        AttemptView,
+        OccurrenceView,
+        MoveInput,
+        BackfillInput,
+        BackfillView,
+        BackfillItem,
+    ),
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
@@ -78,6 +102,7 @@ FORMS = [
     *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
     *(TenantInput, TenantView, QuotasForm, UsedView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView, KeyInput, KeyView, NewKeyView, CallerView),
+    *(SimpleJobInput, SimpleUpdateInput, SimpleJobView),
     *(RegisterInput, OfferForm, RegisteredView, HeartbeatInput, HeartbeatView, CancelView, LeaseInput, LeaseView),
     *(LeasedView, ReportInput, ResultForm, ReleaseInput, GivenBackForm, ProgressInput, ProgressForm, AcceptedView),
 ]

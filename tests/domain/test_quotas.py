@@ -112,3 +112,26 @@ def test_what_is_spent_comes_back() -> None:
     assert seen.spent(now_us + 999_999) == 60
     assert seen.spent(now_us + 1_000_000) == 59
     assert seen.spent(now_us + MINUTE_MS * 1_000) == 0
+
+
+def test_what_is_left_to_ask_for_is_told_to_the_second() -> None:
+    quotas = Quotas(run_now_per_minute=6)
+    seen = bucket(quotas)
+
+    def told(count: int, *, now_ms: int) -> tuple[int, int]:
+        allowance = quotas.left_to_ask(seen, count, now_ms=now_ms)
+        assert allowance is not None
+        assert (allowance.quota, allowance.limit, allowance.window_s) == ("run_now_per_minute", 6, 60)
+        return allowance.left, allowance.full_s
+
+    assert told(0, now_ms=NOW_MS) == (6, 0)
+    assert told(1, now_ms=NOW_MS) == (5, 10)
+    assert told(6, now_ms=NOW_MS) == (0, 60)
+    assert told(7, now_ms=NOW_MS) == (6, 0), "so many are refused, and nothing is taken"
+    ask(quotas, seen, 5, now_ms=NOW_MS)
+    assert told(1, now_ms=NOW_MS) == (0, 60)
+    assert told(2, now_ms=NOW_MS) == (1, 50)
+    assert told(1, now_ms=NOW_MS + 9_999) == (0, 51)
+    assert told(1, now_ms=NOW_MS + 10_000) == (1, 50)
+    assert told(1, now_ms=NOW_MS + 50_000) == (5, 10)
+    assert Quotas().left_to_ask(seen, 1, now_ms=NOW_MS) is None

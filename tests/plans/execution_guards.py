@@ -161,6 +161,22 @@ EXECUTION_GUARDS = [
         buffers_max=20 * ASKED,
     ),
     guard(
+        "a finished run",
+        "deadletters.finished",
+        ["default", LAST_ID],
+        by="",
+        rows_max=1,
+        buffers_max=20,
+    ),
+    guard(
+        "a finished run, locked",
+        "deadletters.lock_finished",
+        ["default", LAST_ID],
+        by="",
+        rows_max=2,
+        buffers_max=20,
+    ),
+    guard(
         "runs in place of dead letters",
         "deadletters.redriven",
         ["default", RunsAt(READY), RunsAt(READY)],

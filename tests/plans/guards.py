@@ -58,6 +58,13 @@ class JobsAt:
     numbers: range
 
 
+@dataclass(frozen=True)
+class JobAt:
+    """The id of one."""
+
+    number: int
+
+
 def guard(name: str, statement: str, arguments: list[Any], *, by: str, rows_max: int, buffers_max: int) -> Guard:
     return Guard(name, statement, tuple(arguments), frozenset(by.split()), rows_max, buffers_max)
 
@@ -176,7 +183,7 @@ GUARDS = [
     guard(
         "page of runs",
         "reads.runs_page",
-        ["default", FIRST_ID, LAST_ID, None, None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, None, None, None, PAGE, None],
         by="runs_pkey",
         rows_max=4 * PAGE,
         buffers_max=10 * PAGE,
@@ -184,7 +191,7 @@ GUARDS = [
     guard(
         "page of a job's runs",
         "reads.runs_page_of_job",
-        ["default", FIRST_ID, LAST_ID, None, None, None, PAGE, A_JOB_ID],
+        ["default", FIRST_ID, LAST_ID, None, None, None, PAGE, None, A_JOB_ID],
         by="runs_job",
         rows_max=4 * PAGE,
         buffers_max=10 * PAGE,
@@ -192,7 +199,7 @@ GUARDS = [
     guard(
         "page of runs that failed",
         "reads.runs_page_unsuccessful",
-        ["default", FIRST_ID, LAST_ID, "failed", None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, "failed", None, None, PAGE, None],
         by="",
         rows_max=2 * PAGE,
         buffers_max=10 * PAGE,
@@ -200,7 +207,7 @@ GUARDS = [
     guard(
         "page of runs that succeeded",
         "reads.runs_page_succeeded",
-        ["default", FIRST_ID, LAST_ID, "succeeded", None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, "succeeded", None, None, PAGE, None],
         by="",
         rows_max=2 * PAGE,
         buffers_max=10 * PAGE,
@@ -208,7 +215,7 @@ GUARDS = [
     guard(
         "page of runs that wait",
         "reads.runs_page_waiting",
-        ["default", FIRST_ID, LAST_ID, "held", None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, "held", None, None, PAGE, None],
         by="",
         rows_max=2 * PAGE,
         buffers_max=10 * PAGE,
@@ -216,7 +223,7 @@ GUARDS = [
     guard(
         "page of runs under way",
         "reads.runs_page_running",
-        ["default", FIRST_ID, LAST_ID, "running", None, None, PAGE],
+        ["default", FIRST_ID, LAST_ID, "running", None, None, PAGE, None],
         by="runs_running",
         rows_max=RUNNING,
         buffers_max=10 * PAGE,
@@ -328,6 +335,14 @@ GUARDS = [
         by="calendar_uses_pkey plans_pkey",
         rows_max=4 * USES,
         buffers_max=60 * USES,
+    ),
+    guard(
+        "page of versions",
+        "jobs.versions_page",
+        [A_JOB_ID, limits.VERSION_MAX, 3],
+        by="job_versions_pkey",
+        rows_max=10,
+        buffers_max=20,
     ),
     guard("versions of a job", "jobs.versions_of", [A_JOB_ID], by="job_versions_pkey", rows_max=10, buffers_max=20),
 ]

@@ -16,10 +16,11 @@ import pytest
 
 from dueline.store.postgres.database import SETTINGS
 from tests.plans.dispatch_guards import DISPATCH_GUARDS
+from tests.plans.edge_guards import EDGE_GUARDS
 from tests.plans.execution_guards import EXECUTION_GUARDS
 from tests.plans.explained import Explained, explain, prepare
 from tests.plans.gate_guards import GATE_GUARDS
-from tests.plans.guards import FIRST_ID, GUARDS, LAST_ID, PAGE, At, Guard, JobsAt, RunsAt, guard
+from tests.plans.guards import FIRST_ID, GUARDS, LAST_ID, PAGE, At, Guard, JobAt, JobsAt, RunsAt, guard
 from tests.plans.move_guards import MOVE_GUARDS
 from tests.plans.quota_guards import QUOTA_GUARDS
 from tests.support.fixtures import TEMPLATE
@@ -27,7 +28,7 @@ from tests.support.postgres import PostgresServer
 
 EMPTY, SEED = (Path(__file__).with_name(name) for name in ("empty.sql", "seed.sql"))
 DATABASE = "plans"
-ALL_GUARDS = GUARDS + EXECUTION_GUARDS + DISPATCH_GUARDS + GATE_GUARDS + QUOTA_GUARDS + MOVE_GUARDS
+ALL_GUARDS = GUARDS + EXECUTION_GUARDS + DISPATCH_GUARDS + GATE_GUARDS + QUOTA_GUARDS + MOVE_GUARDS + EDGE_GUARDS
 # What people ask, and the recovery from an outage: until the rows are counted, these may take their time.
 PATIENT = {"overdue plans", "missed runs", "runs a worker is to end", "what is told of a job's occurrences"}
 
@@ -98,6 +99,8 @@ def _resolved(at_ms: int, argument: Any) -> Any:
             return [_id_at(at_ms - 1_100_000 + number, number) for number in numbers]
         case JobsAt(numbers):
             return [_id_at(at_ms - 1_000_000 + number, number) for number in numbers]
+        case JobAt(number):
+            return _id_at(at_ms - 1_000_000 + number, number)
         case list():
             return [_resolved(at_ms, element) for element in argument]
         case _:
@@ -130,7 +133,7 @@ def _hold(guard: Guard, explained: Explained) -> None:
 
 async def test_a_scan_is_found(filled: Filled) -> None:
     """The guards can fail: a page of a tenant without runs has to look at all of them, and is seen to."""
-    arguments = ["nobody", FIRST_ID, LAST_ID, None, None, None, PAGE]
+    arguments = ["nobody", FIRST_ID, LAST_ID, None, None, None, PAGE, None]
     page = guard("page of nobody's runs", "reads.runs_page", arguments, by="", rows_max=0, buffers_max=0)
     explained = await _explained(filled, page)
     assert explained.rows >= 1_000_000

@@ -8,7 +8,8 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
-from dueline.api.app import ROUTES
+from dueline.api import simple
+from dueline.api.app import ROUTES as ALL_ROUTES
 from dueline.api.routes import ApiRoute
 from dueline.sdk import arguments, models
 from dueline.sdk.client import Client
@@ -17,6 +18,8 @@ from dueline.wire.jobs import JobInput
 from dueline.wire.pages import Page
 from dueline.wire.runs import AdhocInput
 
+# The simple endpoints say the same in fewer words, for programs that have no client.
+ROUTES = [route for route in ALL_ROUTES if route not in simple.ROUTES]
 CLIENT = Client("http://127.0.0.1:8700", api_key="")
 RESOURCES = {name: value for name, value in vars(CLIENT).items() if isinstance(value, Resource)}
 
@@ -39,13 +42,8 @@ def test_every_route_has_a_method_and_no_other() -> None:
     assert {named(method) for method in METHODS.values()} == {(route.method, route.path) for route in ROUTES}
 
 
-def test_only_a_retry_is_said_in_two_ways() -> None:
-    twice = [
-        name
-        for name, method in METHODS.items()
-        if [named(other) for other in METHODS.values()].count(named(method)) > 1
-    ]
-    assert twice == ["Runs.retry", "DeadLetters.redrive"]
+def test_nothing_is_said_in_two_ways() -> None:
+    assert len({named(method) for method in METHODS.values()}) == len(METHODS)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")

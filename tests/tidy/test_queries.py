@@ -29,6 +29,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "cancels.expire_found",
             "cancels.lock_runs",
             "cancels.sweep_found",
+            "deadletters.lock_finished",
             "plans.lock_awaiting",
             "plans.lock_shards",
             "tenants.lock",
@@ -90,8 +91,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
 }
 
 STATES = frozenset(RunState) | frozenset(JobState)
-# Words in quotes that are no states: kinds, reasons and roles, and the names of settings.
-OTHER_WORDS = frozenset({*RunKind, *HeldReason, *EndReason, *Role, "synchronous_commit", "off", "lock_timeout"})
+# Words in quotes that are no states: kinds, reasons and roles, the names of settings, and a type of target.
+OTHER_WORDS = frozenset({*RunKind, *HeldReason, *EndReason, *Role, "synchronous_commit", "off", "lock_timeout", "http"})
 
 # States that a statement only counts, of runs that it does not move.
 COUNTED = {"runs.claim": frozenset({RunState.HELD}), "runs.confirm_exclusive": frozenset({RunState.HELD})}

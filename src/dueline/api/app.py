@@ -30,13 +30,16 @@ from dueline.api import (
     runs,
     schedules,
     secrets,
+    simple,
     tenants,
+    versions,
     whys,
     workers,
 )
 from dueline.api.access import admit
 from dueline.api.health import Writes
 from dueline.api.problems import Refused, problem_response
+from dueline.api.ratelimits import asking, rate_limit_headers
 from dueline.api.repeats import answer_once, has_key
 from dueline.api.requestids import REQUEST_ID, request_id_of
 from dueline.api.requests import Query
@@ -44,6 +47,7 @@ from dueline.api.routes import ApiRoute, Surface, Vitals
 
 ROUTES: tuple[ApiRoute, ...] = (
     *jobs.ROUTES,
+    *versions.ROUTES,
     *occurrences.ROUTES,
     *backfills.ROUTES,
     *schedules.ROUTES,
@@ -63,6 +67,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *audits.ROUTES,
     *recoveries.ROUTES,
     *forecasts.ROUTES,
+    *simple.ROUTES,
     *health.ROUTES,
     *metrics.ROUTES,
 )
@@ -110,12 +115,14 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        try:
-            response = await self._answer(request)
-        except ClientDisconnect:
-            return
-        except Exception as error:  # reason: a bug must reach the caller as an answer that reveals nothing.
-            response = problem_response(error, request)
+        with asking() as told:
+            try:
+                response = await self._answer(request)
+            except ClientDisconnect:
+                return
+            except Exception as error:  # reason: a bug must reach the caller as an answer that reveals nothing.
+                response = problem_response(error, request)
+        response.headers.update(rate_limit_headers(told.allowance))
         response.headers[REQUEST_ID] = request_id_of(request)
         await response(scope, receive, send)
 

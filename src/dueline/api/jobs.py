@@ -8,6 +8,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dueline.api import named
 from dueline.api.answers import job_answer, json_answer, new_run_answer
 from dueline.api.bulk import none_done
 from dueline.api.problems import refusal_problem
@@ -16,12 +17,14 @@ from dueline.api.requests import (
     MERGE_PATCH,
     Query,
     expected_version,
+    is_create_only,
     is_dry_run,
     job_id_of,
     json_body,
     optional_body,
     raw_body,
     tenant_of,
+    there_already,
 )
 from dueline.api.routes import ApiRoute, Surface
 from dueline.api.uniques import standing_answer
@@ -29,20 +32,31 @@ from dueline.domain import limits
 from dueline.domain.ids import JobId, id_ms
 from dueline.domain.job import Definition, Job
 from dueline.domain.states import JobState, RunKind
-from dueline.engine.operations import Define
+from dueline.engine.operations import BegunPaused, Define
 from dueline.runtime.turns import Turns
 from dueline.store.names import Names
 from dueline.store.shapes import JobFilter
 from dueline.wire.bulk import BulkJobsInput, BulkJobsView, JobItem, item_problems, read_item, read_items
 from dueline.wire.dedupe import to_dedupe
-from dueline.wire.jobs import JobInput, JobPatch, JobView, PauseInput, RunNowInput, job_view, patched, to_definition
+from dueline.wire.jobs import (
+    FirstState,
+    JobInput,
+    JobPatch,
+    JobView,
+    NewJobInput,
+    PauseInput,
+    RunNowInput,
+    job_view,
+    patched,
+    to_definition,
+)
 from dueline.wire.labels import check_note
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 from dueline.wire.reading import decode
 from dueline.wire.runs import RunView
 
-LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "limit", "cursor")
+LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "q", "limit", "cursor")
 
 
 class TargetType(StrEnum):
@@ -52,11 +66,7 @@ class TargetType(StrEnum):
 
 async def create(surface: Surface, request: Request) -> Response:
     problems, dry_run = Problems(), is_dry_run(request)
-    asked = await json_body(request, JobInput, problems)
-
-    def define(job_id: JobId, now_ms: int) -> Definition:
-        return to_definition(asked, problems, job_id=job_id, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
-
+    define = _definer(surface, await json_body(request, NewJobInput, problems), problems)
     job = await surface.operations.create_job(tenant_of(request), define, dry_run=dry_run)
     return json_answer(job_view(job)) if dry_run else job_answer(job, status=201)
 
@@ -66,15 +76,9 @@ async def create_many(surface: Surface, request: Request) -> Response:
     asked = read_items(await raw_body(request), BulkJobsInput, "jobs", most=limits.JOBS_PER_CALL_MAX)
 
     def definer(raw: msgspec.Raw) -> Define:
-        def define(job_id: JobId, now_ms: int) -> Definition:
+        def define(job_id: JobId, now_ms: int) -> Definition | BegunPaused:
             problems = item_problems()
-            return to_definition(
-                read_item(raw, JobInput, problems),
-                problems,
-                job_id=job_id,
-                now_ms=now_ms,
-                payload_bytes_max=surface.payload_bytes_max,
-            )
+            return _definer(surface, read_item(raw, NewJobInput, problems), problems)(job_id, now_ms)
 
         return define
 
@@ -94,6 +98,18 @@ async def create_many(surface: Surface, request: Request) -> Response:
     return json_answer(BulkJobsView(items, len(created.jobs), len(created.refused)))
 
 
+def _definer(surface: Surface, asked: NewJobInput, problems: Problems) -> Define:
+    """What makes the definition of a new job, once it has an id; Invalid with all that is wrong, that which was told before included."""
+
+    def define(job_id: JobId, now_ms: int) -> Definition | BegunPaused:
+        definition = to_definition(
+            asked, problems, job_id=job_id, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max
+        )
+        return BegunPaused(definition) if asked.state is FirstState.PAUSED else definition
+
+    return define
+
+
 async def list_page(surface: Surface, request: Request) -> Response:
     query = Query(request, LIST_QUERY)
     target_type = query.choice("target_type", TargetType)
@@ -105,9 +121,14 @@ async def list_page(surface: Surface, request: Request) -> Response:
         target_type=None if target_type is None else target_type.value,
     )
     prefix, limit, cursor = query.text("name_prefix"), query.limit(), query.text("cursor")
+    words = query.words("q")
+    if words and prefix:
+        query.problems.add("q", "is given beside name_prefix: it finds names, too, so leave one of them out")
     query.check()
     if prefix:
         return await _named_page(surface, match, prefix, limit, cursor)
+    if words:
+        return await _found_page(surface, match, words, limit, cursor)
     mark = query_mark("jobs", match)
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
     found = await surface.insights.jobs(match, before=before, limit=limit + 1)
@@ -125,12 +146,26 @@ async def _named_page(surface: Surface, match: JobFilter, prefix: str, limit: in
     return json_answer(Page([job_view(job) for job in shown], next_cursor))
 
 
+async def _found_page(
+    surface: Surface, match: JobFilter, words: tuple[str, ...], limit: int, cursor: str | None
+) -> Response:
+    mark = query_mark(f"jobs?{' '.join(words)}", match)
+    before = None if cursor is None else JobId(read_cursor(cursor, mark))
+    found = await surface.insights.jobs_with(match, words, before=before, limit=limit + 1)
+    shown = found.jobs[:limit]
+    last = shown[-1].id if len(found.jobs) > limit else found.edge
+    return json_answer(Page([job_view(job) for job in shown], None if last is None else make_cursor(mark, last)))
+
+
 async def get(surface: Surface, request: Request) -> Response:
     return job_answer(await surface.insights.job(tenant_of(request), job_id_of(request)))
 
 
 async def replace(surface: Surface, request: Request) -> Response:
     problems, dry_run = Problems(), is_dry_run(request)
+    if is_create_only(request):
+        await surface.insights.job(tenant_of(request), job_id_of(request))
+        raise there_already()
     asked = await json_body(request, JobInput, problems)
 
     def define(job: Job, now_ms: int) -> Definition:
@@ -221,7 +256,7 @@ ROUTES = (
         path="/v1/jobs",
         handler=create,
         summary="Create a job.",
-        request=JobInput,
+        request=NewJobInput,
         response=JobView,
         status=201,
         query=DRY_RUN_QUERY,
@@ -243,6 +278,8 @@ ROUTES = (
         response=BulkJobsView,
         query=DRY_RUN_QUERY,
     ),
+    # Before those by id, which would take the rest of the path for one.
+    *named.ROUTES,
     ApiRoute(method="GET", path="/v1/jobs/{id}", handler=get, summary="Get a job.", response=JobView),
     ApiRoute(
         method="PUT",

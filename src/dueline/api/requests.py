@@ -127,6 +127,18 @@ def expected_version(request: Request) -> int | None:
     return _NEVER if tag is None else int(tag[1])
 
 
+def is_create_only(request: Request) -> bool:
+    """Whether nothing that is there is to be replaced. Of If-None-Match only `*` has a meaning for a write."""
+    header = request.headers.get("if-none-match")
+    if header is not None and header.strip() != "*":
+        raise Invalid(("If-None-Match", "must be *: create only where there is none"))
+    return header is not None
+
+
+def there_already() -> Refused:
+    return Refused(412, "version-mismatch", "There is such a job already, and If-None-Match lets it be created only.")
+
+
 def is_dry_run(request: Request) -> bool:
     """Whether nothing is to be written. Any other parameter is refused."""
     query = Query(request, DRY_RUN_QUERY)
@@ -154,6 +166,16 @@ class Query:
     def text(self, name: str) -> str | None:
         """A parameter; one that is empty counts as absent."""
         return self._values.get(name) or None
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A parameter as its words; none where it is absent."""
+        value = self.text(name)
+        words = tuple((value or "").split())
+        if value is not None and not 1 <= len(words) <= limits.SEARCH_WORDS_MAX:
+            self.problems.add(name, f"must have 1 to {limits.SEARCH_WORDS_MAX} words")
+        if len(value or "") > limits.NAME_LETTERS_MAX:
+            self.problems.add(name, f"must have at most {limits.NAME_LETTERS_MAX} letters")
+        return words
 
     def choice(self, name: str, kind: type[E]) -> E | None:
         value = self.text(name)

@@ -28,6 +28,7 @@ from dueline.engine.operations import Operations
 from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.recoveries import Recoveries
 from dueline.engine.requests import Requests
+from dueline.engine.retries import Retries
 from dueline.engine.shares import Shares
 from dueline.engine.signing import SigningDesk
 from dueline.engine.tallies import Tallies
@@ -59,6 +60,7 @@ class Surface(Vitals, frozen=True, kw_only=True):
     forecasts: Forecasts
     calendars: CalendarDesk
     dead_letters: DeadLetters
+    retries: Retries
     fleet: Fleet
     whys: Whys
     shares: Shares
@@ -95,6 +97,7 @@ def make_surface(
         forecasts=Forecasts(store, time),
         calendars=CalendarDesk(store),
         dead_letters=DeadLetters(store, time, quotas),
+        retries=Retries(store, time, chance, quotas),
         fleet=fleet,
         whys=Whys(store, fleet, time),
         shares=Shares(store, time),

@@ -9,30 +9,33 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer, new_run_answer
 from dueline.api.bulk import none_done
 from dueline.api.problems import refusal_problem
-from dueline.api.requests import Query, json_body, raw_body, run_id_of, tenant_of
+from dueline.api.requests import Query, json_body, optional_body, raw_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.api.uniques import standing_answer
 from dueline.domain import limits
 from dueline.domain.errors import Conflict, Invalid
-from dueline.domain.ids import RunId, run_text
+from dueline.domain.ids import JobId, RunId, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.states import RunKind, RunState
 from dueline.domain.uniqueness import UniqueAnswer, UniqueVerdict
 from dueline.engine.operations import AdhocRun
+from dueline.engine.retries import RetryAsked
 from dueline.runtime.turns import Turns
 from dueline.store.shapes import RunFilter
 from dueline.wire.bulk import BulkRunsInput, BulkRunsView, RunItem, RunRef, item_problems, read_item, read_items
+from dueline.wire.labels import check_key
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 from dueline.wire.runs import (
     AdhocInput,
     AdhocSpec,
+    RetryInput,
     RunView,
     run_view,
     to_spec,
 )
 
-LIST_QUERY = ("job_id", "state", "kind", "tag", "from", "to", "limit", "cursor")
+LIST_QUERY = ("job_id", "job_name", "state", "kind", "tag", "queue", "from", "to", "limit", "cursor")
 
 
 async def create(surface: Surface, request: Request) -> Response:
@@ -93,14 +96,15 @@ async def create_many(surface: Surface, request: Request) -> Response:
 
 
 async def list_page(surface: Surface, request: Request) -> Response:
-    query = Query(request, LIST_QUERY)
+    query, tenant = Query(request, LIST_QUERY), tenant_of(request)
     from_ms, to_ms = query.period_ms()
     match = RunFilter(
-        tenant=tenant_of(request),
-        job_id=query.job_id(),
+        tenant=tenant,
+        job_id=await _job_of(surface, tenant, query),
         state=query.choice("state", RunState),
         kind=query.choice("kind", RunKind),
         tag=query.text("tag"),
+        queue=query.text("queue"),
         from_ms=from_ms,
         to_ms=to_ms,
     )
@@ -108,9 +112,24 @@ async def list_page(surface: Surface, request: Request) -> Response:
     query.check()
     before = None if cursor is None else RunId(read_cursor(cursor, mark))
     found = await surface.insights.runs(match, before=before, limit=limit + 1)
-    more = len(found) > limit
-    shown = found[:limit]
-    return json_answer(Page([run_view(run) for run in shown], make_cursor(mark, shown[-1].id) if more else None))
+    shown = found.runs[:limit]
+    last = shown[-1].id if len(found.runs) > limit else found.edge
+    return json_answer(Page([run_view(run) for run in shown], None if last is None else make_cursor(mark, last)))
+
+
+async def _job_of(surface: Surface, tenant: str, query: Query) -> JobId | None:
+    """The job whose runs are asked for, by its id or its name."""
+    job_id, name = query.job_id(), query.text("job_name")
+    if name is None:
+        return job_id
+    if query.text("job_id") is not None:
+        query.problems.add("job_name", "is given beside job_id: say it one way")
+        return None
+    job = await surface.insights.job_named(tenant, name)
+    if job is None:
+        query.problems.add("job_name", "no job has this name; the runs of a deleted one are found by job_id")
+        return None
+    return job.id
 
 
 async def get(surface: Surface, request: Request) -> Response:
@@ -126,6 +145,19 @@ async def cancel(surface: Surface, request: Request) -> Response:
     tenant, run_id = tenant_of(request), run_id_of(request)
     await surface.operations.cancel_run(tenant, run_id)
     return json_answer(run_view(await surface.insights.run(tenant, run_id)))
+
+
+async def retry(surface: Surface, request: Request) -> Response:
+    body, problems = await optional_body(request, RetryInput), Problems()
+    if body.key is not None:
+        check_key(body.key, problems)
+    problems.raise_any()
+    tenant, run_id = tenant_of(request), run_id_of(request)
+    asked = RetryAsked(key=body.key, version=body.version, force=body.force)
+    new_id = await surface.retries.retry(tenant, run_id, asked)
+    # It is read back, because the same wish may have made it long ago.
+    view = run_view(await surface.insights.run(tenant, new_id))
+    return json_answer(view, status=201, headers={"location": f"/v1/runs/{view.id}"})
 
 
 async def _enqueue(surface: Surface, tenant: str, specs: list[AdhocSpec], *, atomic: bool) -> list[UniqueAnswer]:
@@ -191,5 +223,14 @@ ROUTES = (
         handler=cancel,
         summary="End a run, or ask its worker to end it.",
         response=RunView,
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/runs/{id}/retry",
+        handler=retry,
+        summary="Try a finished run again, as a new run.",
+        request=RetryInput,
+        response=RunView,
+        status=201,
     ),
 )

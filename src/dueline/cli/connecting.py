@@ -27,10 +27,14 @@ def connect() -> PlainClient:
 def read_page(
     listing: Callable[..., PlainListing], *, limit: int | None, cursor: str | None, everything: bool, **filters: Any
 ) -> dict[str, Any]:
-    """One page of a list, or all of them as one."""
+    """One page of a list, or all of them as one. Where few of very many match, pages may be empty: the first that is not is read."""
     if everything:
         return {"items": [*listing(**filters, page_size=limit or _EVERYTHING)], "next_cursor": None}
-    return listing(**filters, page_size=limit).page(cursor)
+    asked = listing(**filters, page_size=limit)
+    page = asked.page(cursor)
+    while not page["items"] and page["next_cursor"] is not None:
+        page = asked.page(page["next_cursor"])
+    return page
 
 
 def read_object(path: Path | None) -> dict[str, Any]:

@@ -24,13 +24,18 @@ from dueline.cli.output import (
 )
 
 app = typer.Typer(
-    help="Jobs: create, list, edit, pause, resume, run, delete; their occurrences and backfills.", no_args_is_help=True
+    help="Jobs: create, list, edit, pause, resume, run, delete; their versions, occurrences and backfills.",
+    no_args_is_help=True,
 )
 
 
 @app.command()
 @job_options
-def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
+def create(
+    asked: Written,
+    paused: Annotated[bool, typer.Option("--paused", help="It begins paused.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
     """Create a job. Without a schedule it runs only when asked. A file may hold many: {"jobs": […]}.
 
     \b
@@ -45,9 +50,11 @@ def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
     written = asked.whole()
     with connect() as client:
         if "jobs" in written:
+            if paused:
+                raise typer.BadParameter("is for one job: say state in the file", param_hint="--paused")
             show_bulk(client.request("POST", "/v1/jobs/bulk", written), "job", output)
             return
-        job = client.jobs.create(written)
+        job = client.jobs.create(written, paused=paused)
         tell_of_task(client, job["target"])
     show(job, output)
 
@@ -59,6 +66,9 @@ def list_(
     tag: Annotated[str | None, typer.Option(help="Jobs with a tag.")] = None,
     target_type: Annotated[str | None, typer.Option(help="Jobs with a type of target: http or task.")] = None,
     name_prefix: Annotated[str | None, typer.Option(help="Jobs whose names begin so.")] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", help="Jobs with these words in their names, tags, URLs or tasks.")
+    ] = None,
     limit: options.Limit = None,
     cursor: options.Cursor = None,
     all_: options.Everything = False,
@@ -69,9 +79,17 @@ def list_(
     \b
     Examples:
       dueline job list --state paused
+      dueline job list --search "report example.com"
       dueline job list --all --output json
     """
-    filters = {"state": state, "queue": queue, "tag": tag, "target_type": target_type, "name_prefix": name_prefix}
+    filters = {
+        "state": state,
+        "queue": queue,
+        "tag": tag,
+        "target_type": target_type,
+        "name_prefix": name_prefix,
+        "q": search,
+    }
     with connect() as client:
         page = read_page(client.jobs.list, limit=limit, cursor=cursor, everything=all_, **filters)
     if output is Output.JSON:
@@ -104,6 +122,31 @@ def get(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         show(client.jobs.get(job_id), output)
+
+
+@app.command()
+@job_options
+def put(
+    job_name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the job.")],
+    asked: Written,
+    create_only: Annotated[bool, typer.Option("--create-only", help="Replace none that is there.")] = False,
+    if_version: options.IfVersion = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the job as it would be.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Write the job that has a name, new or in place of the one that is there; what is not given goes back to its default.
+
+    \b
+    Examples:
+      dueline job put sync --url https://example.com/sync --every 15m
+      dueline job put sync -f job.json --create-only
+    """
+    with connect() as client:
+        job = client.jobs.put_named(
+            job_name, asked.whole(), create_only=create_only, if_version=if_version, dry_run=dry_run
+        )
+        tell_of_task(client, job["target"])
+    show(job, output)
 
 
 @app.command()

@@ -33,6 +33,7 @@ from dueline.cli import (
     secrets,
     settings,
     tenants,
+    versions,
 )
 from dueline.cli.exits import TOLD, report
 
@@ -45,6 +46,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 roles.register(app)
+versions.register(jobs.app)
 occurrences.register(jobs.app)
 backfills.register(jobs.app)
 app.add_typer(jobs.app, name="job")

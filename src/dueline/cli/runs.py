@@ -12,7 +12,9 @@ from dueline.cli.job_options import Written, run_options
 from dueline.cli.jobtypes import tell_of_task
 from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table, show, show_bulk
 
-app = typer.Typer(help="Runs: list them, look at one, end one, run something without a job.", no_args_is_help=True)
+app = typer.Typer(
+    help="Runs: list them, look at one, end one, try one again, run something without a job.", no_args_is_help=True
+)
 
 RunId = Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")]
 
@@ -20,9 +22,11 @@ RunId = Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")]
 @app.command("list")
 def list_(
     job: Annotated[str | None, typer.Option(metavar="ID", help="Runs of a job.")] = None,
+    job_name: Annotated[str | None, typer.Option("--job-name", help="Runs of the job that has this name.")] = None,
     state: Annotated[str | None, typer.Option(help="ready, running, succeeded, failed, …")] = None,
     kind: Annotated[str | None, typer.Option(help="scheduled, manual, adhoc, backfill or redrive.")] = None,
     tag: Annotated[str | None, typer.Option(help="Runs with a tag.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Runs of a queue.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Scheduled at this RFC 3339 time or later.")] = None,
     to: Annotated[str | None, typer.Option(help="Scheduled before this RFC 3339 time.")] = None,
     limit: options.Limit = None,
@@ -37,7 +41,16 @@ def list_(
       dueline run list --state failed
       dueline run list --job job_01h455vb4pex5vsknk084sn02q --from 2026-03-29T00:00:00Z --output json
     """
-    filters = {"job_id": job, "state": state, "kind": kind, "tag": tag, "from_": from_, "to": to}
+    filters = {
+        "job_id": job,
+        "job_name": job_name,
+        "state": state,
+        "kind": kind,
+        "tag": tag,
+        "queue": queue,
+        "from_": from_,
+        "to": to,
+    }
     with connect() as client:
         page = read_page(client.runs.list, limit=limit, cursor=cursor, everything=all_, **filters)
     if output is Output.JSON:
@@ -101,6 +114,28 @@ def cancel(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         show(client.runs.cancel(run_id), output)
+
+
+@app.command()
+def retry(
+    run_id: RunId,
+    latest: Annotated[bool, typer.Option("--latest", help="By the job's definition as it is now.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also a run that succeeded.")] = False,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Names the wish: repeated, it makes no second run. Default: none.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Try a run again that has failed, expired or been cancelled, as a new run.
+
+    \b
+    Examples:
+      dueline run retry run_01h455vb4pex5vsknk084sn02q
+      dueline run retry run_01h455vb4pex5vsknk084sn02q --latest --force
+    """
+    version = "latest" if latest else None
+    with connect() as client:
+        show(client.runs.retry(run_id, version=version, key=key, force=force), output)
 
 
 def print_run(run: dict[str, Any]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from dueline.declared.differences import Difference, differences
 from dueline.declared.documents import Declared
 from dueline.declared.owners import owner_of
+from dueline.wire.differences import Difference, differences
 
 Json = dict[str, Any]
 

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from dueline.declared.differences import WRITABLE
 from dueline.declared.owners import is_owner_tag, owner_of
 from dueline.declared.trees import NUMBER
 from dueline.domain.overlap import Overlap
+from dueline.wire.differences import WRITABLE
 from dueline.wire.jobs import JobInput
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm
 

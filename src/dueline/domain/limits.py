@@ -17,6 +17,18 @@ PROBLEMS_PER_ITEM_MAX = 10
 """Field problems told of one item of a bulk call: an answer stays in proportion to its question, however bad that is."""
 PAGE_ROWS_MAX = 500
 PAGE_ROWS_DEFAULT = 50
+SEARCH_WORDS_MAX = 8
+"""Words of one search: each of them narrows it, and each costs a look at every job."""
+JOBS_LOOKED_FIRST = 1_000
+JOBS_LOOKED_MAX = 5_000
+"""Jobs that a search looks at, at first and then if these were not enough. It bounds what a page costs; the next goes on from there."""
+RUNS_LOOKED_FIRST = 1_000
+"""Runs that a page is looked for in at first: where most of them fit, that is enough for the largest page."""
+RUNS_LOOKED_MAX = 20_000
+"""Runs that are looked at beyond that, if they were not enough: it bounds what a page costs, however few of very many fit. The next goes
+on from there."""
+VERSION_MAX = 999_999_999
+"""The highest version of a job: a change a second for thirty years, and nine digits in every entity tag."""
 NAME_LETTERS_MAX = 200
 TAGS_MAX = 32
 TAG_LETTERS_MAX = 64

@@ -12,6 +12,16 @@ _MINUTE_MS = 60_000
 _SECOND_US = 1_000_000
 
 
+class Allowance(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a quota of requests is left: of so many in a time, and in how many seconds all of it is there again."""
+
+    quota: str
+    limit: int
+    window_s: int
+    left: int
+    full_s: int
+
+
 class Quotas(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """None: no bound. Those on runs under way and on starts delay runs; the others refuse what is asked for."""
 
@@ -58,6 +68,22 @@ class Quotas(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             used = min(seen.spent(now_us), limit)
             wait_s = -(-wait_us // _SECOND_US) if count <= limit else None
             raise OverQuota("run_now_per_minute", limit=limit, used=used, asked=count, retry_after_s=wait_s)
+
+    def left_to_ask(self, seen: Seen, count: int, *, now_ms: int) -> Allowance | None:
+        """What is left of runs to ask for, so many being taken from the bucket as it was seen; none are where they are not there."""
+        limit, now_us = self.run_now_per_minute, now_ms * 1_000
+        if limit is None:
+            return None
+        after = msgspec.structs.replace(seen)
+        if not seen.wait_us(count, now_us):
+            after.draw(count, now_us)
+        return Allowance(
+            quota="run_now_per_minute",
+            limit=limit,
+            window_s=_MINUTE_MS // 1_000,
+            left=max(limit - after.spent(now_us), 0),
+            full_s=-(-max(after.full_us - now_us, 0) // _SECOND_US),
+        )
 
     def limit(self, tenant: str, *, updated_ms: int) -> Limit | None:
         """What it says about runs that would start."""

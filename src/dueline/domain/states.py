@@ -118,7 +118,7 @@ goes without a trace, because its due time had not come. A run that is claimed a
 `skip`, `cancel`, `reschedule` and `unplan` may take it."""
 
 JOB_MOVES: dict[str, tuple[frozenset[JobState], frozenset[JobState]]] = {
-    "create": (frozenset(), frozenset({JobState.ACTIVE})),
+    "create": (frozenset(), frozenset({JobState.ACTIVE, JobState.PAUSED})),
     "pause": (frozenset({JobState.ACTIVE}), frozenset({JobState.PAUSED})),
     "resume": (frozenset({JobState.PAUSED}), frozenset({JobState.ACTIVE})),
     "exhaust": (frozenset({JobState.ACTIVE, JobState.PAUSED}), frozenset({JobState.FINISHED})),

@@ -8,19 +8,18 @@ from typing import Protocol
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.errors import Conflict, NotFound
-from dueline.domain.ids import JobId, RunId, run_text
-from dueline.domain.job import Execution, JobVersion
+from dueline.domain.errors import NotFound
+from dueline.domain.ids import RunId, run_text
+from dueline.domain.job import Execution
 from dueline.domain.recovery import Pace
 from dueline.domain.redriving import RedriveVersion, redriven_id, redriven_run
 from dueline.domain.run import Run
 from dueline.engine.quotas import QuotaKeeper
+from dueline.engine.redriving import Executions, executions_of, was_redriven
 from dueline.runtime.clock import StoreTime
 from dueline.store.protocol import DeadLetterStore, JobStore, ReadStore
+from dueline.store.retries import FinishedRun
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
-
-_spec = msgspec.json.Decoder(Execution)
-
 
 EditExecution = Callable[[Run, Execution], Execution]
 """From a dead run and what it would execute again to what it shall execute. May raise Invalid."""
@@ -99,7 +98,7 @@ class DeadLetters:
             if await self._store.redrive(tenant, [Redrive(run_id, run)]):
                 return new_id
         # Somebody dealt with it: by this very wish, or otherwise.
-        if not await self._was_redriven(tenant, run_id, new_id):
+        if not await was_redriven(self._store, tenant, run_id, new_id):
             raise NotFound("dead letter", run_text(run_id))
         return new_id
 
@@ -138,33 +137,5 @@ class DeadLetters:
         if not await self._store.purge(tenant, [run_id]):
             raise NotFound("dead letter", run_text(run_id))
 
-    async def _was_redriven(self, tenant: str, run_id: RunId, new_id: RunId) -> bool:
-        run = await self._store.run(tenant, new_id)
-        return run is not None and run.parent_id == run_id
-
-    async def _executions(
-        self, letters: Sequence[DeadLetter], choice: RedriveVersion
-    ) -> dict[RunId, tuple[JobVersion | None, Execution]]:
-        """What each is to execute, and the version of its job that says so."""
-        keys: set[tuple[JobId, int]] = set()
-        latest: dict[JobId, int] = {}
-        for letter in letters:
-            job_id, version = letter.run.job_id, letter.run.version
-            if job_id is None or version is None:
-                continue
-            if choice is RedriveVersion.LATEST and job_id not in latest:
-                job = await self._store.job(letter.run.tenant, job_id)
-                latest[job_id] = version if job is None else job.version
-            keys.add((job_id, latest.get(job_id, version)))
-        versions = {(one.job_id, one.version): one for one in await self._store.job_versions(keys)} if keys else {}
-        found: dict[RunId, tuple[JobVersion | None, Execution]] = {}
-        for letter in letters:
-            run = letter.run
-            if letter.spec is not None:
-                found[run.id] = (None, _spec.decode(letter.spec))
-            elif run.job_id is not None and run.version is not None:
-                pinned = versions[run.job_id, latest.get(run.job_id, run.version)]
-                found[run.id] = (pinned, pinned.definition.execution)
-            else:
-                raise Conflict(f"{run_text(run.id)} says nothing of what it executed")
-        return found
+    async def _executions(self, letters: Sequence[DeadLetter], choice: RedriveVersion) -> Executions:
+        return await executions_of(self._store, [FinishedRun(letter.run, letter.spec) for letter in letters], choice)

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
+from dueline.domain import limits
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import JobId, RunId, job_text, run_text
 from dueline.domain.job import Job
 from dueline.domain.run import Run, as_seen
 from dueline.domain.states import TERMINAL
+from dueline.engine.naming import job_named
 from dueline.runtime.clock import StoreTime
 from dueline.store.names import Names
 from dueline.store.protocol import Store
-from dueline.store.shapes import JobFilter, Progress, RunFilter
+from dueline.store.shapes import JobFilter, Progress, RunFilter, VersionInForce
+from dueline.store.words import Words
+
+
+class FoundRuns(NamedTuple):
+    """Runs of a page, and the id down to which all that match were found, where the list goes on below it."""
+
+    runs: list[Run]
+    edge: RunId | None
+
+
+class FoundJobs(NamedTuple):
+    """The same as FoundRuns, of jobs."""
+
+    jobs: list[Job]
+    edge: JobId | None
 
 
 class Insights:
@@ -28,8 +46,36 @@ class Insights:
             raise NotFound("job", job_text(job_id))
         return job
 
+    async def job_named(self, tenant: str, name: str) -> Job | None:
+        """The living job that has a name."""
+        return await job_named(self._store, tenant, name)
+
+    async def versions(self, job: Job, *, before: int | None, limit: int) -> list[VersionInForce]:
+        """Versions of a job below a number, newest first."""
+        return await self._store.versions_page(job.id, before=before, limit=limit)
+
+    async def version(self, job: Job, version: int) -> VersionInForce:
+        found = await self._store.versions_page(job.id, before=version + 1, limit=1)
+        if not found or found[0].version != version:
+            raise NotFound("version", f"{version} of {job_text(job.id)}")
+        return found[0]
+
     async def jobs(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._store.jobs_page(match, before=before, limit=limit)
+
+    async def jobs_with(
+        self, match: JobFilter, words: tuple[str, ...], *, before: JobId | None, limit: int
+    ) -> FoundJobs:
+        """A page of jobs that have such words, for which a bounded number of them is looked at."""
+        found: list[Job] = []
+        edge = before
+        for rows in (limits.JOBS_LOOKED_FIRST, limits.JOBS_LOOKED_MAX):
+            above, edge = edge, await self._store.jobs_edge(match, before=edge, rows=rows)
+            sought = Words(words, edge)
+            found += await self._store.jobs_with(match, sought, before=above, limit=limit - len(found))
+            if edge is None or len(found) == limit:
+                break
+        return FoundJobs(found, edge)
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         return await self._store.jobs_named(match, names, limit=limit)
@@ -46,13 +92,20 @@ class Insights:
             return None
         return (await self._store.progress_of([run.id])).get(run.id)
 
-    async def runs(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
-        """A page of runs. One that is filtered by state shows the states that the store has."""
-        runs = await self._store.runs_page(match, before=before, limit=limit)
-        if match.state is not None:
-            return runs
-        now_ms = self._time().now_ms()
-        return [as_seen(run, now_ms=now_ms) for run in runs]
+    async def runs(self, match: RunFilter, *, before: RunId | None, limit: int) -> FoundRuns:
+        """A page of runs, for which a bounded number of them is looked at. One that is filtered by state shows the states that the store
+        has."""
+        found: list[Run] = []
+        edge = before
+        for rows in (limits.RUNS_LOOKED_FIRST, limits.RUNS_LOOKED_MAX):
+            above, edge = edge, await self._store.runs_edge(match, before=edge, rows=rows)
+            found += await self._store.runs_page(match, before=above, limit=limit - len(found), down_to=edge)
+            if edge is None or len(found) == limit:
+                break
+        if match.state is None:
+            now_ms = self._time().now_ms()
+            found = [as_seen(run, now_ms=now_ms) for run in found]
+        return FoundRuns(found, edge)
 
     async def store_is_there(self) -> int:
         """The store's time, or StoreUnavailable."""

@@ -19,14 +19,14 @@ from dueline.domain.single_changes import OccurrenceChange, change_occurrence
 from dueline.domain.states import EndReason, JobState, RunKind
 from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun
 from dueline.engine.calendars import check_calendars, load_calendars, named_calendars
+from dueline.engine.naming import job_named
 from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import StoreTime
 from dueline.runtime.turns import Turns
-from dueline.store.names import Names
 from dueline.store.protocol import Store
 from dueline.store.records import created_job
-from dueline.store.shapes import CancelAnswer, JobFilter, NewJob
+from dueline.store.shapes import CancelAnswer, NewJob
 
 _encoder = msgspec.json.Encoder()
 _EDITS_TRIED = 3
@@ -58,7 +58,13 @@ class AdhocRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     due_ms: int | None = None
 
 
-Define = Callable[[JobId, int], Definition]
+class BegunPaused(NamedTuple):
+    """What a job is to be that begins paused."""
+
+    definition: Definition
+
+
+Define = Callable[[JobId, int], Definition | BegunPaused]
 
 
 class CreatedJobs(NamedTuple):
@@ -100,11 +106,15 @@ class Operations:
         where they are more than the tenant may have. With `dry_run` nothing is written: the answer is what it would be now."""
         now_ms, turns, quotas = self.now_ms(), Turns(), await self._quotas.of(tenant)
         drafts: dict[int, tuple[JobId, Definition]] = {}
+        paused: set[int] = set()
         refused: dict[int, Invalid | Conflict] = {}
         for index, define_one in enumerate(define):
             job_id = new_job_id(now_ms, self._chance.entropy())
             try:
                 definition = define_one(job_id, now_ms)
+                if isinstance(definition, BegunPaused):
+                    definition = definition.definition
+                    paused.add(index)
                 quotas.check_payload(definition.execution.target)
                 drafts[index] = job_id, definition
             except Invalid as refusal:
@@ -122,7 +132,7 @@ class Operations:
             except Invalid as refusal:
                 refused[index] = refusal
             else:
-                new[index] = NewJob(id=job_id, tenant=tenant, definition=definition, position=position)
+                new[index] = _new_job(job_id, tenant, definition, position, paused=index in paused)
             await turns.give()
         if atomic and refused:
             return CreatedJobs({}, refused)
@@ -163,7 +173,8 @@ class Operations:
             except _CalendarsNeeded as needed:
                 calendars = await named_calendars(self._store, tenant, needed.definition)
             except _OnlyAsked as asked:
-                if await self._holder(tenant, asked.job.definition.name) not in (None, job_id):
+                holder = await job_named(self._store, tenant, asked.job.definition.name)
+                if holder is not None and holder.id != job_id:
                     raise _taken(asked.job.definition.name) from None
                 return asked.job
         raise Conflict("the job was changed meanwhile: read it again, then decide")
@@ -315,7 +326,7 @@ class Operations:
         taken: dict[int, Invalid | Conflict] = {}
         for index, job in new.items():
             name = job.definition.name
-            if name in seen or await self._holder(tenant, name) is not None:
+            if name in seen or await job_named(self._store, tenant, name) is not None:
                 taken[index] = _taken(name)
             else:
                 jobs[index] = created_job(job, created_ms=now_ms)
@@ -328,10 +339,11 @@ class Operations:
                 raise OverQuota("jobs", limit=jobs_max, used=used, asked=len(jobs))
         return CreatedJobs(jobs, refused | taken)
 
-    async def _holder(self, tenant: str, name: str) -> JobId | None:
-        """The living job that has a name. Of all that begin so it comes first."""
-        found = await self._store.jobs_named(JobFilter(tenant=tenant), Names(name), limit=1)
-        return found[0].id if found and found[0].definition.name == name else None
+
+def _new_job(job_id: JobId, tenant: str, definition: Definition, position: Position, *, paused: bool) -> NewJob:
+    if paused:
+        position = msgspec.structs.replace(position, due_ms=None)
+    return NewJob(id=job_id, tenant=tenant, definition=definition, position=position, paused=paused)
 
 
 def _taken(name: str) -> Conflict:

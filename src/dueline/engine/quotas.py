@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 
 from dueline.domain import limits
-from dueline.domain.quotas import Quotas
+from dueline.domain.quotas import Allowance, Quotas
 from dueline.engine.looks import Look
 from dueline.runtime.clock import Clock
 from dueline.store.shapes import Tenant
 from dueline.store.sharing import TenantStore
 
 _NOTHING = Quotas()
+
+
+class Asking:
+    """A request, and what it learnt of a quota that it counts against, for whoever answers it."""
+
+    def __init__(self) -> None:
+        self.allowance: Allowance | None = None
+
+
+ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)
+"""The request in hand."""
 
 
 class QuotaKeeper:
@@ -34,6 +46,9 @@ class QuotaKeeper:
         gate = known.quotas.asking(tenant, updated_ms=known.updated_ms)
         if gate is not None:
             seen, now_ms = await self._store.draw(gate, count)
+            asking = ASKING.get()
+            if asking is not None:
+                asking.allowance = known.quotas.left_to_ask(seen, count, now_ms=now_ms)
             known.quotas.check_asking(seen, count, now_ms=now_ms)
 
     def forget(self) -> None:

@@ -43,6 +43,8 @@ class Call(msgspec.Struct, Generic[T], frozen=True):
     body: Any = None
     query: Mapping[str, Any] = {}
     if_version: int | None = None
+    create_only: bool = False
+    """Whether nothing that is there is to be replaced."""
     idempotency_key: str | None = None
     timeout_s: float | None = None
     """For this call, where that is less than the client's."""
@@ -60,6 +62,8 @@ def to_request(call: Call[Any], *, api_key: str | None, fresh_key: str | None) -
         headers["authorization"] = f"Bearer {api_key}"
     if call.if_version is not None:
         headers["if-match"] = f'"v{call.if_version}"'
+    if call.create_only:
+        headers["if-none-match"] = "*"
     key = call.idempotency_key or (None if call.repeatable else fresh_key)
     if call.method == "POST" and key is not None:
         headers[KEY_HEADER] = f'"{_checked(key)}"'

@@ -35,6 +35,7 @@ from dueline.wire.schedules import ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
 from dueline.wire.targets import HttpTargetForm, TargetView, TaskTargetForm
 from dueline.wire.tenants import QuotasForm, TenantView, UsedView
+from dueline.wire.versions import ChangeView, DefinitionView, DiffView, VersionView
 from dueline.wire.whys import SharesView, TenantShareView, WhyView
 from dueline.wire.workers import WorkerState, WorkerView
 
@@ -49,7 +50,10 @@ __all__ = [
     "BulkRunsView",
     "CalendarView",
     "CallerView",
+    "ChangeView",
     "DeadLetterView",
+    "DefinitionView",
+    "DiffView",
     "ExecutedView",
     "FieldProblem",
     "FireView",
@@ -94,6 +98,7 @@ __all__ = [
     "TenantView",
     "UsedView",
     "Verdict",
+    "VersionView",
     "WhyView",
     "WorkerState",
     "WorkerView",

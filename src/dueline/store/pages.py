@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import Any
 
+from dueline.domain.ids import RunId, first_id_at
 from dueline.domain.states import UNSUCCESSFUL, RunState
 from dueline.store.shapes import RunFilter
+
+_FIRST_ID = bytes(16)
+_LAST_ID = b"\xff" * 16
 
 
 class RunPage(Enum):
@@ -29,3 +34,21 @@ def way_to(match: RunFilter) -> RunPage:
     if match.state is RunState.SUCCEEDED:
         return RunPage.SUCCEEDED
     return RunPage.RUNNING if match.state is RunState.RUNNING else RunPage.WAITING
+
+
+def id_bounds(match: RunFilter, *, before: RunId | None, down_to: RunId | None = None) -> tuple[bytes, bytes]:
+    """The lowest id that a page may have, and the one that its ids are below."""
+    low = _FIRST_ID if match.from_ms is None else first_id_at(match.from_ms)
+    high = _LAST_ID if match.to_ms is None else first_id_at(match.to_ms)
+    return max(low, down_to or _FIRST_ID), min(high, before or _LAST_ID)
+
+
+def edge_arguments(match: RunFilter) -> tuple[Any, ...]:
+    """What the statement that tells how far a page looks is given behind the bounds and the number of rows: it goes by the index that
+    the page is read by."""
+    way = way_to(match)
+    if way is RunPage.OF_JOB:
+        return (match.job_id,)
+    if way is RunPage.UNSUCCESSFUL:
+        return match.tenant, match.state
+    return way is not RunPage.SUCCEEDED, way is not RunPage.WAITING

@@ -24,6 +24,7 @@ from dueline.store.access import KeyStore
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.names import Names
 from dueline.store.requests import RequestStore
+from dueline.store.retries import RetryStore
 from dueline.store.shapes import (
     Blocked,
     CancelAnswer,
@@ -62,6 +63,7 @@ from dueline.store.shapes import (
 from dueline.store.sharing import GateStore, TenantStore
 from dueline.store.standings import Standing, Waiting
 from dueline.store.uniques import UniqueStore
+from dueline.store.words import Words
 
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
@@ -84,8 +86,9 @@ class JobStore(Protocol):
         """Write jobs with their plans. An answer of None: the name is taken by a living job of the tenant, or by one before it in the
         batch; it was not written. With `atomic` all are written or none: NamesTaken says why not.
 
-        The plan of a job that names calendars is written stale. With `jobs_max`, all of them are of one tenant, for which something is
-        set: if it had more living jobs than that with them, none is written, and OverQuota raised. Whoever else creates some so waits.
+        The plan of a job that names calendars is written stale, and that of one that begins paused has nothing to act on. With `jobs_max`,
+        all of them are of one tenant, for which something is set: if it had more living jobs than that with them, none is written, and
+        OverQuota raised. Whoever else creates some so waits.
         """
 
     async def change_job(self, tenant: str, job_id: JobId, decide: DecideChange) -> Job:
@@ -102,11 +105,21 @@ class JobStore(Protocol):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Living jobs, newest first, below a job id."""
 
+    async def jobs_with(self, match: JobFilter, words: Words, *, before: JobId | None, limit: int) -> list[Job]:
+        """The same of those that have such words."""
+
+    async def jobs_edge(self, match: JobFilter, *, before: JobId | None, rows: int) -> JobId | None:
+        """How far to go down from a job id to look at so many jobs of the tenant, or of those that one of the filters lets through. None
+        where that is the end of the list."""
+
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         """Living jobs with such names, in the order of these, by code points."""
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         """All versions of a job, oldest first."""
+
+    async def versions_page(self, job_id: JobId, *, before: int | None, limit: int) -> list[VersionInForce]:
+        """Versions of a job below a number, newest first, deleted jobs included."""
 
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         """Versions of jobs, deleted ones included. A key that never existed is left out."""
@@ -269,7 +282,7 @@ class RunStore(UniqueStore, Protocol):
         """Answers whether it was paused."""
 
 
-class DeadLetterStore(Protocol):
+class DeadLetterStore(RetryStore, Protocol):
     async def dead_letters(self, match: DeadLetterFilter, *, before: RunId | None, limit: int) -> list[DeadLetter]:
         """Failed runs that nobody has dealt with, latest scheduled first, below a run id."""
 
@@ -297,8 +310,14 @@ class ReadStore(Protocol):
     async def waiting_in(self, queue: str, *, limit: int) -> list[Waiting]:
         """Whose runs are ready in a queue, those who have most first. It looks at all of them: it is for people."""
 
-    async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
-        """Runs, live and finished, latest scheduled first, below a run id."""
+    async def runs_page(
+        self, match: RunFilter, *, before: RunId | None, limit: int, down_to: RunId | None = None
+    ) -> list[Run]:
+        """Runs, live and finished, latest scheduled first, below a run id, and down to another with it."""
+
+    async def runs_edge(self, match: RunFilter, *, before: RunId | None, rows: int) -> RunId | None:
+        """How far to go down from a run id to look at so many runs, or a few more, whether they match or not: as `down_to` it bounds what a
+        page costs. None where that is the end of the list."""
 
 
 class LedgerStore(Protocol):

@@ -140,7 +140,7 @@ def created_job(job: NewJob, *, created_ms: int) -> Job:
     return Job(
         id=job.id,
         tenant=job.tenant,
-        state=JobState.ACTIVE,
+        state=JobState.PAUSED if job.paused else JobState.ACTIVE,
         version=1,
         definition=job.definition,
         position=job.position,

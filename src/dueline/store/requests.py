@@ -40,9 +40,9 @@ def only(ids: Iterable[bytes]) -> bytes:
 
 
 class RequestStore(Protocol):
-    """`create_jobs`, `change_job`, `enqueue`, `enqueue_unique`, `cancel_runs`, `redrive`, `resume_queue`, `rotate_signing_secret` and
-    `add_api_key` raise AskedBefore, and do nothing, when the request in hand was carried out before; while another carries it out, they
-    wait."""
+    """`create_jobs`, `change_job`, `enqueue`, `enqueue_unique`, `cancel_runs`, `redrive`, `try_again`, `resume_queue`,
+    `rotate_signing_secret` and `add_api_key` raise AskedBefore, and do nothing, when the request in hand was carried out before; while
+    another carries it out, they wait."""
 
     async def asked_before(self, key: RequestKey) -> AskedRequest | None:
         """What became of a request of that tenant, endpoint and key, whatever was sent with it. One that is too old is forgotten."""

@@ -22,6 +22,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     definition: Definition
     position: Position
+    paused: bool = False
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,7 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     state: RunState | None = None
     kind: RunKind | None = None
     tag: str | None = None
+    queue: str | None = None
     from_ms: int | None = None
     """Scheduled at or after."""
     to_ms: int | None = None

@@ -160,7 +160,7 @@ class World:
     async def runs(self, job_id: JobId | None) -> list[Json]:
         match = RunFilter(tenant=DEFAULT_TENANT, job_id=job_id)
         found = await self._insights.runs(match, before=None, limit=_PAGE)
-        return [_json(run_view(run)) for run in reversed(found)]
+        return [_json(run_view(run)) for run in reversed(found.runs)]
 
     async def occurrences(self, job_id: JobId, from_ms: int, to_ms: int) -> list[Json]:
         found = await self._ledgers.occurrences(DEFAULT_TENANT, job_id, from_ms=from_ms, to_ms=to_ms, limit=_PAGE)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UnsetType
 
 from dueline.domain import limits
-from dueline.wire.jobs import JobInput, JobView
+from dueline.wire.jobs import JobView, NewJobInput
 from dueline.wire.problems import Problem, Problems
 from dueline.wire.reading import WHOLE, Unreadable, decode, decoder_of, read_body, read_value
 from dueline.wire.runs import AdhocInput
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 class BulkJobsInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Many jobs. One that cannot be created leaves the others, unless `atomic`: then all are created or none."""
 
-    jobs: list[JobInput] | UnsetType
+    jobs: list[NewJobInput] | UnsetType
     atomic: bool = False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -70,6 +71,21 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     misfire: MisfireForm = DEFAULT_MISFIRE
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     tags: list[str] = []
+
+
+class FirstState(StrEnum):
+    """In which a job may begin."""
+
+    ACTIVE = JobState.ACTIVE.value
+    PAUSED = JobState.PAUSED.value
+
+
+class NewJobInput(JobInput, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A job to create. It may begin paused."""
+
+    READ_ONLY: ClassVar[frozenset[str]] = JobInput.READ_ONLY - {"state"}
+
+    state: FirstState = FirstState.ACTIVE
 
 
 class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -9,6 +9,7 @@ from dueline.domain import limits
 from dueline.domain.ids import job_text, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Delivery, Execution
+from dueline.domain.redriving import RedriveVersion
 from dueline.domain.run import Attempt, OutcomeKind, Run
 from dueline.domain.states import RunKind, RunState
 from dueline.domain.uniqueness import Dedupe
@@ -39,6 +40,14 @@ class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     tags: list[str] = []
     due_at: str | None = None
+
+
+class RetryInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to try a finished run again: by which definition, and whether it is one that succeeded. With a `key` one run is made by it."""
+
+    version: RedriveVersion = RedriveVersion.PINNED
+    key: str | None = None
+    force: bool = False
 
 
 class AdhocSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -1,4 +1,4 @@
-"""Jobs, their occurrences and their backfills."""
+"""Jobs, their versions, their occurrences and their backfills."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from dueline.wire.jobs import JobView
 from dueline.wire.occurrences import OccurrenceView
 from dueline.wire.pages import Page
 from dueline.wire.runs import RunView
+from dueline.wire.versions import DiffView, VersionView
 
 Occurrences = list[OccurrenceView]
 
@@ -41,6 +42,7 @@ class Jobs(Resource[D]):
         job: Mapping[str, Any] | None = None,
         /,
         *,
+        paused: bool = False,
         dry_run: bool = False,
         idempotency_key: str | None = None,
         **fields: Unpack[JobFields],
@@ -48,12 +50,12 @@ class Jobs(Resource[D]):
         """Create a job: `create(url="https://…", schedule="every 15m", name="sync")`, or `create(task="report", args={…})`.
 
         `schedule` takes text in any language of schedules, a timedelta (how often), a datetime (once), or an object as the API has it;
-        without one the job runs only when asked. A whole `job` as the API has it may be given in place of keywords, or with them. With
-        `dry_run` nothing is created, and the answer is the job as it would be.
+        without one the job runs only when asked. A whole `job` as the API has it may be given in place of keywords, or with them. It begins
+        `paused` if that is said. With `dry_run` nothing is created, and the answer is the job as it would be.
 
         Raises Conflict when the name is taken, Invalid for fields that need correction.
         """
-        body = written(without_none(fields), job)
+        body = written(without_none(fields), job) | ({"state": "paused"} if paused else {})
         return Call(JobView, body=body, query=_dry(dry_run), idempotency_key=idempotency_key)
 
     @endpoint("POST /v1/jobs/bulk")
@@ -76,6 +78,28 @@ class Jobs(Resource[D]):
         """Get a job."""
         return Call(JobView, (job_id,))
 
+    @endpoint("GET /v1/jobs/by-name/{name}")
+    def get_named(self, name: str) -> Call[JobView]:
+        """Get the job that has a name."""
+        return Call(JobView, (name,))
+
+    @endpoint("PUT /v1/jobs/by-name/{name}")
+    def put_named(
+        self,
+        name: str,
+        job: Mapping[str, Any] | None = None,
+        /,
+        *,
+        create_only: bool = False,
+        if_version: int | None = None,
+        dry_run: bool = False,
+        **fields: Unpack[JobFields],
+    ) -> Call[JobView]:
+        """Write the job that has a name, new or in place of the one that is there; what is left out goes back to its default. With
+        `create_only` none is replaced, and with `if_version` none is created; VersionMismatch otherwise."""
+        body = written(without_none(fields), job)
+        return Call(JobView, (name,), body=body, query=_dry(dry_run), if_version=if_version, create_only=create_only)
+
     @listing("GET /v1/jobs")
     def list(
         self,
@@ -85,16 +109,19 @@ class Jobs(Resource[D]):
         tag: str | None = None,
         target_type: str | None = None,
         name_prefix: str | None = None,
+        q: str | None = None,
         page_size: int | None = None,
     ) -> Call[Page[JobView]]:
         """List jobs, newest first; with `name_prefix` by name. `for job in client.jobs.list(): …` goes through all pages, and
-        `client.jobs.list().page()` gets one."""
+        `client.jobs.list().page()` gets one. `q` finds those that have all of its words in their names, tags, URLs or tasks; where few of
+        very many do, a page may have fewer than its size, or none, and the list goes on."""
         query = {
             "state": state,
             "queue": queue,
             "tag": tag,
             "target_type": target_type,
             "name_prefix": name_prefix,
+            "q": q,
             "limit": page_size,
         }
         return Call(Page[JobView], query=query)
@@ -157,6 +184,41 @@ class Jobs(Resource[D]):
         beside others, whatever its overlap policy and its limits say."""
         body = {"force": force, **without_none(to_plain(dedupe))}
         return Call(RunView, (job_id,), body=body, idempotency_key=idempotency_key)
+
+    @listing("GET /v1/jobs/{id}/versions")
+    def versions(self, job_id: str, *, page_size: int | None = None) -> Call[Page[VersionView]]:
+        """List the versions of a job, newest first: what it was, and from when on."""
+        return Call(Page[VersionView], (job_id,), query={"limit": page_size})
+
+    @endpoint("GET /v1/jobs/{id}/versions/{version}")
+    def version(self, job_id: str, version: int) -> Call[VersionView]:
+        """Get one version of a job."""
+        return Call(VersionView, (job_id, str(version)))
+
+    @endpoint("GET /v1/jobs/{id}/versions/{version}/diff")
+    def diff(self, job_id: str, version: int, *, against: int | None = None) -> Call[DiffView]:
+        """Tell what changed from the version `against`, or the one before, to this one."""
+        return Call(DiffView, (job_id, str(version)), query={"against": against})
+
+    @endpoint("POST /v1/jobs/{id}/versions/{version}/rollback")
+    def rollback(
+        self,
+        job_id: str,
+        version: int,
+        *,
+        if_version: int | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Call[JobView]:
+        """Give a job the definition of an earlier version, as a new one. What could not be written today is refused. With `if_version`
+        only at that version; with `dry_run` nothing is changed, and the answer is the job as it would be."""
+        return Call(
+            JobView,
+            (job_id, str(version)),
+            query=_dry(dry_run),
+            if_version=if_version,
+            idempotency_key=idempotency_key,
+        )
 
     @listing("GET /v1/jobs/{id}/occurrences")
     def occurrences(

@@ -92,19 +92,24 @@ class Runs(Resource[D]):
         self,
         *,
         job_id: str | None = None,
+        job_name: str | None = None,
         state: str | None = None,
         kind: str | None = None,
         tag: str | None = None,
+        queue: str | None = None,
         from_: Instant | None = None,
         to: Instant | None = None,
         page_size: int | None = None,
     ) -> Call[Page[RunView]]:
-        """List runs, live and finished, latest scheduled first. `from_` and `to`: scheduled at or after, and before."""
+        """List runs, live and finished, latest scheduled first. `from_` and `to`: scheduled at or after, and before. Where few of
+        very many match, a page may have fewer than its size, or none, and the list goes on."""
         query = {
             "job_id": job_id,
+            "job_name": job_name,
             "state": state,
             "kind": kind,
             "tag": tag,
+            "queue": queue,
             "from": to_text(from_, "from_"),
             "to": to_text(to, "to"),
             "limit": page_size,
@@ -125,10 +130,23 @@ class Runs(Resource[D]):
         """End a run. One that is under way stays `running` until its worker has ended it. Conflict for one that has ended."""
         return Call(RunView, (run_id,))
 
-    @endpoint("POST /v1/dead-letters/{id}/redrive")
-    def retry(self, run_id: str, *, version: str | None = None, key: str | None = None) -> Call[RunView]:
-        """Try a failed run again, as `dead_letters.redrive` does; answers the new run. NotFound once it was dealt with otherwise."""
-        return Call(RunView, (run_id,), body=without_none({"version": version, "key": key}))
+    @endpoint("POST /v1/runs/{id}/retry")
+    def retry(
+        self,
+        run_id: str,
+        *,
+        version: str | None = None,
+        key: str | None = None,
+        force: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Call[RunView]:
+        """Try a run again that has failed, expired or been cancelled, with `force` also one that succeeded; answers the new run.
+
+        `version="latest"` takes the job as it is now. Without a `key` every call makes a run; the same `key` always answers the same one.
+        Conflict for a run that has not ended.
+        """
+        body = {**without_none({"version": version, "key": key}), "force": force}
+        return Call(RunView, (run_id,), body=body, idempotency_key=idempotency_key)
 
     @endpoint("GET /v1/runs/{id}/why")
     def why(self, run_id: str) -> Call[WhyView]:

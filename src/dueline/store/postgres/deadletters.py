@@ -1,4 +1,4 @@
-"""Dead letters on PostgreSQL: failed runs that nobody has dealt with."""
+"""Dead letters on PostgreSQL: failed runs that nobody has dealt with. And finished runs that are tried again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dueline.store.postgres.part import Part, queries
 from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.records import to_run
 from dueline.store.requests import NothingDone, only
+from dueline.store.retries import FinishedRun
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
 
 _SQL = queries("deadletters")
@@ -64,6 +65,28 @@ class DeadLetterPart(Part):
         if runs:
             self._notices.announce("waiting", *{f"ready/{run.queue}" for run in runs})
         return redriven
+
+    async def finished_run(self, tenant: str, run_id: RunId) -> FinishedRun | None:
+        rows = await self._database.fetch(_SQL["finished"], tenant, run_id)
+        return FinishedRun(to_run(rows[0], tuple(rows[0][8])), rows[0][21]) if rows else None
+
+    async def try_again(self, tenant: str, redrive: Redrive) -> bool:
+        """Whoever else tries the same run again waits for its record, and whoever redrives it for the dead letter: only then can be seen
+        whether the new run was written before, however far it got since."""
+        run_id, run = redrive.run_id, redrive.run
+        try:
+            async with self._effect(run.id) as connection:
+                if not await connection.fetch(_SQL["lock_finished"], tenant, run_id):
+                    raise NothingDone(False)
+                await connection.execute(_SQL["purge"], tenant, [run_id])
+                if not await connection.fetch(_SQL["redriven"], tenant, [run_id], [run.id]):
+                    ranks = await self._ranks.of_new([run])
+                    if not await connection.fetch(_RUNS["enqueue"], *enqueue_arguments([run], ranks)):
+                        raise NothingDone(False)
+        except NothingDone:
+            return False
+        self._notices.announce("waiting", f"ready/{run.queue}")
+        return True
 
     async def purge(self, tenant: str, run_ids: Collection[RunId]) -> int:
         return len(await self._database.fetch(_SQL["purge"], tenant, list(run_ids)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
+from dueline.domain import limits
 from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
@@ -25,19 +27,35 @@ from dueline.store.records import (
 )
 from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import JobFilter, NewJob, VersionInForce
+from dueline.store.words import Words
 
 _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
+_LIKE = re.compile(r"[%_\\]")
+_ESCAPED = r"\\\g<0>"
 _FEW = 10_000
 """Jobs that a filter may let through to be few: so many are read by their ids in some ten milliseconds."""
 _IDS = "SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL"
-_PAGES = {
-    "state": _SQL["page"].replace(_IDS, f"{_IDS} AND state = $3"),
-    "queue": _SQL["page"].replace(_IDS, f"{_IDS} AND queue = $4"),
-    "tag": _SQL["page"].replace(_IDS, "SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = $5 AND id < $2"),
-    "target_type": _SQL["page"].replace(_IDS, f"{_IDS} AND target_type = $6"),
+_TAGGED = "SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = ${} AND id < $2"
+_FILTERS = {
+    "state": (f"{_IDS} AND state = ${{}}", 3),
+    "queue": (f"{_IDS} AND queue = ${{}}", 4),
+    "tag": (_TAGGED, 5),
+    "target_type": (f"{_IDS} AND target_type = ${{}}", 6),
 }
-"""A page by the index of each filter, in the order in which `few` answers them."""
+"""How the ids of what each filter lets through are read by its index, and its place among the arguments."""
+
+
+def _by_index(statement: str) -> dict[str, str]:
+    """A statement as it stands, and with its ids read by the index of each filter."""
+    found = {name: statement.replace(_IDS, ids.format(place)) for name, (ids, place) in _FILTERS.items()}
+    return {"": statement, **found}
+
+
+_PAGES = _by_index(_SQL["page"])
+_SEARCHES = _by_index(_SQL["search"])
+_EDGES = {"": _SQL["edge"], **{name: _SQL["edge"].replace(_IDS, ids.format(4)) for name, (ids, _) in _FILTERS.items()}}
+_FIRST_ID = bytes(16)
 
 
 class JobPart(Part):
@@ -69,6 +87,7 @@ class JobPart(Part):
             [delay_ms(definition) for definition in definitions],
             [is_zoned(definition) for definition in definitions],
             [bool(calendar_names(definition)) for definition in definitions],
+            [job.paused for job in jobs],
         ]
         uses = [(job.tenant, name, job.id) for job in jobs for name in calendar_names(job.definition)]
         about = only(job.id for job in jobs)
@@ -98,13 +117,28 @@ class JobPart(Part):
         return to_job(rows[0]) if rows else None
 
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
-        filters = _filters(match)
-        args = (match.tenant, before or _LAST_ID, *filters, limit)
-        asked = [name for name, value in zip(_PAGES, filters, strict=True) if value is not None]
-        if len(asked) > 1:
-            _, asked[0] = min((len(ids), name) for name, ids in (await self._few(match)).items())
-        rows = await self._database.fetch(_PAGES[asked[0]] if asked else _SQL["page"], *args)
+        args = (match.tenant, before or _LAST_ID, *_filters(match), limit)
+        rows = await self._database.fetch(_PAGES[await self._rarest(match)], *args)
         return [to_job(row) for row in rows]
+
+    async def jobs_with(self, match: JobFilter, words: Words, *, before: JobId | None, limit: int) -> list[Job]:
+        patterns = [f"%{_LIKE.sub(_ESCAPED, word)}%" for word in words.folded]
+        args = (match.tenant, before or _LAST_ID, *_filters(match), limit, patterns, words.down_to or _FIRST_ID)
+        rows = await self._database.fetch(_SEARCHES[await self._rarest(match)], *args)
+        return [to_job(row) for row in rows]
+
+    async def jobs_edge(self, match: JobFilter, *, before: JobId | None, rows: int) -> JobId | None:
+        name = await self._rarest(match)
+        by = (getattr(match, name),) if name else ()
+        edge = await self._database.fetchval(_EDGES[name], match.tenant, before or _LAST_ID, rows, *by)
+        return None if edge is None else JobId(edge)
+
+    async def _rarest(self, match: JobFilter) -> str:
+        """The filter that lets the fewest through, by whose index to read; empty without any."""
+        asked = [name for name in _FILTERS if getattr(match, name) is not None]
+        if len(asked) > 1:
+            return min((len(ids), name) for name, ids in (await self._few(match)).items())[1]
+        return asked[0] if asked else ""
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         args = (match.tenant, names.first, *_filters(match), limit, names.end)
@@ -125,6 +159,11 @@ class JobPart(Part):
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         rows = await self._database.fetch(_SQL["versions_of"], job_id)
+        return [VersionInForce(row[0], row[1], decode_definition(row[2])) for row in rows]
+
+    async def versions_page(self, job_id: JobId, *, before: int | None, limit: int) -> list[VersionInForce]:
+        below = limits.VERSION_MAX + 1 if before is None else before
+        rows = await self._database.fetch(_SQL["versions_page"], job_id, below, limit)
         return [VersionInForce(row[0], row[1], decode_definition(row[2])) for row in rows]
 
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dueline.domain.ids import RunId, first_id_at
+from dueline.domain.ids import RunId
 from dueline.domain.run import Run
-from dueline.store.pages import RunPage, way_to
+from dueline.store.pages import RunPage, edge_arguments, id_bounds, way_to
 from dueline.store.postgres.part import Part, queries
 from dueline.store.records import SHOWN, to_at_gate, to_run
 from dueline.store.shapes import RunFilter
@@ -19,8 +19,14 @@ _PAGES = {
     RunPage.RUNNING: _SQL["runs_page_running"],
     RunPage.WAITING: _SQL["runs_page_waiting"],
 }
-_FIRST_ID = bytes(16)
-_LAST_ID = b"\xff" * 16
+_EDGES = {
+    RunPage.ANY: _SQL["edge"],
+    RunPage.OF_JOB: _SQL["edge_of_job"],
+    RunPage.SUCCEEDED: _SQL["edge"],
+    RunPage.UNSUCCESSFUL: _SQL["edge_unsuccessful"],
+    RunPage.WAITING: _SQL["edge"],
+}
+"""How far a page looks. Those that are running are all looked at: they are few."""
 
 
 class ReadPart(Part):
@@ -49,10 +55,19 @@ class ReadPart(Part):
     async def waiting_in(self, queue: str, *, limit: int) -> list[Waiting]:
         return [Waiting(*row) for row in await self._database.fetch(_SQL["waiting_in"], queue, limit)]
 
-    async def runs_page(self, match: RunFilter, *, before: RunId | None, limit: int) -> list[Run]:
-        low = _FIRST_ID if match.from_ms is None else first_id_at(match.from_ms)
-        high = _LAST_ID if match.to_ms is None else first_id_at(match.to_ms)
-        args = (match.tenant, low, min(high, before or _LAST_ID), match.state, match.kind, match.tag, limit)
+    async def runs_page(
+        self, match: RunFilter, *, before: RunId | None, limit: int, down_to: RunId | None = None
+    ) -> list[Run]:
+        low, high = id_bounds(match, before=before, down_to=down_to)
+        args = (match.tenant, low, high, match.state, match.kind, match.tag, limit, match.queue)
         of_job = () if match.job_id is None else (match.job_id,)
         rows = await self._database.fetch(_PAGES[way_to(match)], *args, *of_job)
         return [to_run(row, tuple(row[8])) for row in rows]
+
+    async def runs_edge(self, match: RunFilter, *, before: RunId | None, rows: int) -> RunId | None:
+        statement = _EDGES.get(way_to(match))
+        if statement is None:
+            return None
+        args = (*id_bounds(match, before=before), rows, *edge_arguments(match))
+        edge = await self._database.fetchval(statement, *args)
+        return None if edge is None else RunId(edge)

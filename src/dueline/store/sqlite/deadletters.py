@@ -8,6 +8,7 @@ from typing import Any
 from dueline.domain.ids import RunId
 from dueline.store.records import to_run
 from dueline.store.requests import NothingDone, only
+from dueline.store.retries import FinishedRun
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
 from dueline.store.sqlite.part import Part, pack, pack_ids, queries, unwrap_tags
 from dueline.store.sqlite.runs import enqueue
@@ -29,6 +30,12 @@ class DeadLetterPart(Part):
 
     async def redrive(self, tenant: str, redrives: Sequence[Redrive]) -> set[RunId]:
         return await self._effect(only(one.run.id for one in redrives), _redrive, tenant, redrives)
+
+    async def finished_run(self, tenant: str, run_id: RunId) -> FinishedRun | None:
+        return await self._database.read(_finished_run, tenant, run_id)
+
+    async def try_again(self, tenant: str, redrive: Redrive) -> bool:
+        return await self._effect(redrive.run.id, _try_again, tenant, redrive)
 
     async def purge(self, tenant: str, run_ids: Collection[RunId]) -> int:
         return await self._database.write(_purge, tenant, run_ids)
@@ -59,6 +66,22 @@ def _redrive(session: Session, tenant: str, redrives: Sequence[Redrive]) -> set[
         raise NothingDone(redriven)
     _purge(session, tenant, redriven)
     return redriven
+
+
+def _finished_run(session: Session, tenant: str, run_id: RunId) -> FinishedRun | None:
+    rows = session.rows(_SQL["finished"], tenant, run_id)
+    return FinishedRun(to_run(rows[0], unwrap_tags(rows[0][8])), rows[0][21]) if rows else None
+
+
+def _try_again(session: Session, tenant: str, redrive: Redrive) -> bool:
+    """The writer is alone, so what is not there when it looks is written once."""
+    if _finished_run(session, tenant, redrive.run_id) is None:
+        raise NothingDone(False)
+    _purge(session, tenant, [redrive.run_id])
+    pair = (redrive.run_id.hex(), redrive.run.id.hex())
+    if not session.rows(_SQL["redriven"], tenant, pack([pair])) and not enqueue(session, [redrive.run]):
+        raise NothingDone(False)
+    return True
 
 
 def _purge(session: Session, tenant: str, run_ids: Collection[RunId]) -> int:

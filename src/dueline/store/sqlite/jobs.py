@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from dueline.domain import limits
 from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
@@ -22,8 +23,10 @@ from dueline.store.sqlite.calendars import use_calendars
 from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern, wrap_tags
 from dueline.store.sqlite.session import Session
 from dueline.store.sqlite.tenants import check_jobs
+from dueline.store.words import Words
 
 _SQL = queries("jobs")
+_FIRST_ID = bytes(16)
 _LAST_ID = b"\xff" * 16
 
 
@@ -39,11 +42,20 @@ class JobPart(Part):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._database.page(_jobs_page, match, before, limit)
 
+    async def jobs_with(self, match: JobFilter, words: Words, *, before: JobId | None, limit: int) -> list[Job]:
+        return await self._database.page(_jobs_with, match, words, before, limit)
+
+    async def jobs_edge(self, match: JobFilter, *, before: JobId | None, rows: int) -> JobId | None:
+        return await self._database.page(_jobs_edge, match, before, rows)
+
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         return await self._database.page(_jobs_named, match, names, limit)
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         return await self._database.page(_versions_of, job_id)
+
+    async def versions_page(self, job_id: JobId, *, before: int | None, limit: int) -> list[VersionInForce]:
+        return await self._database.page(_versions_page, job_id, before, limit)
 
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         return await self._database.read(_job_versions, keys)
@@ -89,6 +101,27 @@ def _jobs_page(session: Session, match: JobFilter, before: JobId | None, limit: 
     return [to_job(row) for row in rows]
 
 
+def _jobs_with(session: Session, match: JobFilter, words: Words, before: JobId | None, limit: int) -> list[Job]:
+    rows = session.rows(
+        _SQL["search"],
+        match.tenant,
+        before or _LAST_ID,
+        match.state,
+        match.queue,
+        tag_pattern(match.tag),
+        match.target_type,
+        limit,
+        pack([*words.folded]),
+        words.down_to or _FIRST_ID,
+    )
+    return [to_job(row) for row in rows]
+
+
+def _jobs_edge(session: Session, match: JobFilter, before: JobId | None, rows: int) -> JobId | None:
+    found = session.rows(_SQL["edge"], match.tenant, before or _LAST_ID, rows)
+    return JobId(found[0][0]) if found else None
+
+
 def _jobs_named(session: Session, match: JobFilter, names: Names, limit: int) -> list[Job]:
     rows = session.rows(
         _SQL["page_of_names"],
@@ -109,12 +142,18 @@ def _versions_of(session: Session, job_id: JobId) -> list[VersionInForce]:
     return [VersionInForce(version, since_ms, decode_definition(text)) for version, since_ms, text in rows]
 
 
+def _versions_page(session: Session, job_id: JobId, before: int | None, limit: int) -> list[VersionInForce]:
+    below = limits.VERSION_MAX + 1 if before is None else before
+    rows = session.rows(_SQL["versions_page"], job_id, below, limit)
+    return [VersionInForce(version, since_ms, decode_definition(text)) for version, since_ms, text in rows]
+
+
 def _job_versions(session: Session, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
     rows = session.rows(_SQL["versions"], pack([(job_id.hex(), version) for job_id, version in keys]))
     return [JobVersion(JobId(row[0]), row[1], row[2], decode_definition(row[3])) for row in rows]
 
 
-def _job_row(job: NewJob) -> tuple[str, ...]:
+def _job_row(job: NewJob) -> tuple[str | int, ...]:
     definition = job.definition
     return (
         job.id.hex(),
@@ -125,4 +164,5 @@ def _job_row(job: NewJob) -> tuple[str, ...]:
         target_type(definition),
         wrap_tags(definition.tags),
         encode_definition(definition),
+        int(job.paused),
     )

@@ -55,6 +55,18 @@ WHERE
     EXISTS (SELECT FROM dueline.runs AS r WHERE r.id = a.new_id AND r.parent_id = a.run_id AND r.tenant = $1)
     OR EXISTS (SELECT FROM dueline.history AS h WHERE h.id = a.new_id AND h.parent_id = a.run_id AND h.tenant = $1);
 
+-- name: finished
+-- A run that has ended, with what it executed.
+SELECT
+    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
+    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts, spec
+FROM dueline.history
+WHERE id = $2 AND tenant = $1;
+
+-- name: lock_finished
+-- First step of trying a finished run again: who else does so waits. `purge`, `redriven` and `runs.enqueue` follow.
+SELECT id FROM dueline.history WHERE id = $2 AND tenant = $1 FOR UPDATE;
+
 -- name: purge
 -- Somebody has dealt with them. Locked in the order of the ids, as everywhere.
 DELETE FROM dueline.dead_letters

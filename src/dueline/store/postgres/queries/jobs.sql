@@ -3,16 +3,18 @@
 WITH asked AS (
     SELECT * FROM unnest(
         $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::smallint[], $10::bigint[],
-        $11::bigint[], $12::uuid[], $13::integer[], $14::bigint[], $15::boolean[], $16::boolean[]
+        $11::bigint[], $12::uuid[], $13::integer[], $14::bigint[], $15::boolean[], $16::boolean[], $17::boolean[]
     ) AS a (
-        id, tenant, name, queue, region, target_type, tags, definition, shard, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale
+        id, tenant, name, queue, region, target_type, tags, definition, shard, next_ms, due_ms, awaiting, runs_left, delay_ms, zoned, stale,
+        paused
     )
 ), created AS (
     INSERT INTO dueline.jobs (
         id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms, since_ms
     )
     SELECT
-        id, tenant, name, 'active', 1, 1, queue, region, target_type, string_to_array(tags, E'\x1f'), definition,
+        id, tenant, name, CASE WHEN paused THEN 'paused' ELSE 'active' END, 1, 1, queue, region, target_type,
+        string_to_array(tags, E'\x1f'), definition,
         dueline.now_ms(), dueline.now_ms(), dueline.now_ms()
     FROM asked
     ON CONFLICT DO NOTHING
@@ -58,6 +60,37 @@ CROSS JOIN LATERAL (
 LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
 ORDER BY f.id DESC
 LIMIT $7;
+
+-- name: search
+-- The same down to an id, of those whose name, tags and URL or task have all of some words in them. The URL is the first of its name in the
+-- definition, since quotes in the job's name are escaped; nothing else of that is read.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
+FROM (
+    SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL AND id >= $9 ORDER BY id DESC OFFSET 0
+) AS f
+CROSS JOIN LATERAL (
+    SELECT * FROM dueline.jobs AS o
+    WHERE
+        o.id = f.id
+        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
+        AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
+        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
+        AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
+        AND lower((
+            o.name || E'\x1f' || array_to_string(o.tags, E'\x1f') || E'\x1f'
+            || split_part(split_part(o.definition, CASE o.target_type WHEN 'http' THEN '"url":"' ELSE '"task":"' END, 2), '"', 1)
+        ) COLLATE "C") LIKE ALL ($8::text[])
+    OFFSET 0
+) AS j
+LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+ORDER BY f.id DESC
+LIMIT $7;
+
+-- name: edge
+-- The last of so many living jobs below an id: as far as a search looks. They are counted by the index of a filter where there is one.
+SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL ORDER BY id DESC OFFSET $3::bigint - 1 LIMIT 1;
 
 -- name: page_of_names
 -- The same from a name on and before another, in the order of names: by their index, whether few of them or very many are there.
@@ -141,6 +174,14 @@ SELECT version, since_ms, definition FROM dueline.job_versions WHERE job_id = $1
 UNION ALL
 SELECT version, since_ms, definition FROM dueline.jobs WHERE id = $1
 ORDER BY version;
+
+-- name: versions_page
+-- Some of them below a number, newest first: by their key, however many there are.
+(SELECT version, since_ms, definition FROM dueline.jobs WHERE id = $1 AND version < $2)
+UNION ALL
+(SELECT version, since_ms, definition FROM dueline.job_versions WHERE job_id = $1 AND version < $2 ORDER BY version DESC LIMIT $3)
+ORDER BY version DESC
+LIMIT $3;
 
 -- name: lock_plan
 -- First lock of a change: firing takes the plan before the job as well.

@@ -23,6 +23,7 @@ FROM dueline.history WHERE id = $2 AND tenant = $1;
     WHERE
         tenant = $1 AND id >= $2 AND id < $3
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+        AND ($8::text IS NULL OR queue = $8)
     ORDER BY id DESC
     LIMIT $7
 )
@@ -35,6 +36,7 @@ UNION ALL
     WHERE
         tenant = $1 AND id >= $2 AND id < $3
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+        AND ($8::text IS NULL OR queue = $8)
     ORDER BY id DESC
     LIMIT $7
 )
@@ -49,8 +51,9 @@ LIMIT $7;
         NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
     FROM dueline.runs
     WHERE
-        tenant = $1 AND id >= $2 AND id < $3 AND job_id = $8
+        tenant = $1 AND id >= $2 AND id < $3 AND job_id = $9
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+        AND ($8::text IS NULL OR queue = $8)
     ORDER BY id DESC
     LIMIT $7
 )
@@ -61,8 +64,9 @@ UNION ALL
         started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
     FROM dueline.history
     WHERE
-        tenant = $1 AND id >= $2 AND id < $3 AND job_id = $8
+        tenant = $1 AND id >= $2 AND id < $3 AND job_id = $9
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+        AND ($8::text IS NULL OR queue = $8)
     ORDER BY id DESC
     LIMIT $7
 )
@@ -78,6 +82,7 @@ FROM dueline.history
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND state <> 'succeeded' AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+    AND ($8::text IS NULL OR queue = $8)
 ORDER BY id DESC
 LIMIT $7;
 
@@ -90,6 +95,7 @@ FROM dueline.history
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+    AND ($8::text IS NULL OR queue = $8)
 ORDER BY id DESC
 LIMIT $7;
 
@@ -103,6 +109,7 @@ FROM dueline.runs
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+    AND ($8::text IS NULL OR queue = $8)
 ORDER BY id DESC
 LIMIT $7;
 
@@ -118,8 +125,37 @@ FROM running
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
+    AND ($8::text IS NULL OR queue = $8)
 ORDER BY id DESC
 LIMIT $7;
+
+-- name: edge
+-- The last of so many runs below an id: as far as a page looks, however few of them fit. The higher one of live and of finished ones, if both
+-- are asked for: down to it all were looked at. Null where there are fewer of both.
+SELECT greatest(
+    CASE WHEN $4::boolean THEN (
+        SELECT id FROM dueline.runs WHERE id >= $1 AND id < $2 ORDER BY id DESC OFFSET $3::bigint - 1 LIMIT 1
+    ) END,
+    CASE WHEN $5::boolean THEN (
+        SELECT id FROM dueline.history WHERE id >= $1 AND id < $2 ORDER BY id DESC OFFSET $3::bigint - 1 LIMIT 1
+    ) END
+);
+
+-- name: edge_of_job
+-- The same among the runs of a job.
+SELECT greatest(
+    (SELECT id FROM dueline.runs WHERE job_id = $4 AND id >= $1 AND id < $2 ORDER BY id DESC OFFSET $3::bigint - 1 LIMIT 1),
+    (SELECT id FROM dueline.history WHERE job_id = $4 AND id >= $1 AND id < $2 ORDER BY id DESC OFFSET $3::bigint - 1 LIMIT 1)
+);
+
+-- name: edge_unsuccessful
+-- The same among the runs of a tenant that ended in a state, without success.
+SELECT id
+FROM dueline.history
+WHERE tenant = $4 AND state = $5 AND state <> 'succeeded' AND id >= $1 AND id < $2
+ORDER BY id DESC
+OFFSET $3::bigint - 1
+LIMIT 1;
 
 -- name: standing
 -- A live run that waits, and the run of its job that is in its way.

@@ -65,6 +65,14 @@ WHERE
         WHERE h.id = unhex(d.value ->> 1) AND h.tenant = ?1 AND h.parent_id = unhex(d.value ->> 0)
     );
 
+-- name: finished
+-- A run that has ended, with what it executed.
+SELECT
+    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
+    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts, spec
+FROM history
+WHERE id = ?2 AND tenant = ?1;
+
 -- name: purge
 -- Dead letters that somebody dealt with.
 DELETE FROM dead_letters

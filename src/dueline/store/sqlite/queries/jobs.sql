@@ -5,8 +5,8 @@ INSERT INTO jobs (
     since_ms
 )
 SELECT
-    unhex(value ->> 0), value ->> 1, value ->> 2, 'active', 1, 1, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-    now_ms(), now_ms(), now_ms()
+    unhex(value ->> 0), value ->> 1, value ->> 2, CASE WHEN value ->> 8 THEN 'paused' ELSE 'active' END, 1, 1, value ->> 3, value ->> 4,
+    value ->> 5, value ->> 6, value ->> 7, now_ms(), now_ms(), now_ms()
 FROM jsonb_each(?1)
 WHERE true
 ON CONFLICT DO NOTHING
@@ -36,6 +36,37 @@ WHERE
     AND (?6 IS NULL OR j.target_type = ?6)
 ORDER BY j.id DESC
 LIMIT ?7;
+
+-- name: search
+-- The same down to an id, of those whose name, tags and URL or task have all of some words in them.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
+FROM jobs AS j INDEXED BY jobs_page
+LEFT JOIN plans AS p ON p.job_id = j.id
+WHERE
+    j.tenant = ?1 AND j.id < ?2 AND j.deleted_ms IS NULL AND j.id >= ?9
+    AND (?3 IS NULL OR j.state = ?3)
+    AND (?4 IS NULL OR j.queue = ?4)
+    AND (?5 IS NULL OR instr(j.tags, ?5))
+    AND (?6 IS NULL OR j.target_type = ?6)
+    AND NOT EXISTS (
+        SELECT 1
+        FROM json_each(?8) AS w
+        WHERE NOT instr(
+            lower(
+                j.name || char(31) || j.tags || char(31)
+                || coalesce(j.definition ->> '$.execution.target.url', j.definition ->> '$.execution.target.task')
+            ),
+            w.value
+        )
+    )
+ORDER BY j.id DESC
+LIMIT ?7;
+
+-- name: edge
+-- The last of so many living jobs below an id: as far as a search looks.
+SELECT id FROM jobs INDEXED BY jobs_page WHERE tenant = ?1 AND id < ?2 AND deleted_ms IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?3 - 1;
 
 -- name: page_of_names
 -- The same from a name on and before another, in the order of names.
@@ -72,6 +103,16 @@ SELECT version, since_ms, definition FROM job_versions WHERE job_id = ?1
 UNION ALL
 SELECT version, since_ms, definition FROM jobs WHERE id = ?1
 ORDER BY version;
+
+-- name: versions_page
+-- Some of them below a number, newest first: by their key, however many there are.
+SELECT * FROM (SELECT version, since_ms, definition FROM jobs WHERE id = ?1 AND version < ?2)
+UNION ALL
+SELECT * FROM (
+    SELECT version, since_ms, definition FROM job_versions WHERE job_id = ?1 AND version < ?2 ORDER BY version DESC LIMIT ?3
+)
+ORDER BY version DESC
+LIMIT ?3;
 
 -- name: lock_runs
 -- Every run of the job that may not have started. The writer is alone, so what it reads stays as it is until it commits.

@@ -23,6 +23,7 @@ SELECT * FROM (
     WHERE
         tenant = ?1 AND id >= ?2 AND id < ?3
         AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
+        AND (?8 IS NULL OR queue = ?8)
     ORDER BY id DESC
     LIMIT ?7
 )
@@ -35,6 +36,7 @@ SELECT * FROM (
     WHERE
         tenant = ?1 AND id >= ?2 AND id < ?3
         AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
+        AND (?8 IS NULL OR queue = ?8)
     ORDER BY id DESC
     LIMIT ?7
 )
@@ -49,8 +51,9 @@ SELECT * FROM (
         NULL AS started_ms, NULL AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
     FROM runs INDEXED BY runs_job
     WHERE
-        tenant = ?1 AND id >= ?2 AND id < ?3 AND job_id = ?8
+        tenant = ?1 AND id >= ?2 AND id < ?3 AND job_id = ?9
         AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
+        AND (?8 IS NULL OR queue = ?8)
     ORDER BY id DESC
     LIMIT ?7
 )
@@ -61,8 +64,9 @@ SELECT * FROM (
         started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
     FROM history INDEXED BY history_job
     WHERE
-        tenant = ?1 AND id >= ?2 AND id < ?3 AND job_id = ?8
+        tenant = ?1 AND id >= ?2 AND id < ?3 AND job_id = ?9
         AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
+        AND (?8 IS NULL OR queue = ?8)
     ORDER BY id DESC
     LIMIT ?7
 )
@@ -78,6 +82,7 @@ FROM history INDEXED BY history_unsuccessful
 WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
     AND state = ?4 AND state <> 'succeeded' AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
+    AND (?8 IS NULL OR queue = ?8)
 ORDER BY id DESC
 LIMIT ?7;
 
@@ -90,6 +95,7 @@ FROM history
 WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
     AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
+    AND (?8 IS NULL OR queue = ?8)
 ORDER BY id DESC
 LIMIT ?7;
 
@@ -103,6 +109,7 @@ FROM runs
 WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
     AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
+    AND (?8 IS NULL OR queue = ?8)
 ORDER BY id DESC
 LIMIT ?7;
 
@@ -115,8 +122,32 @@ FROM runs INDEXED BY runs_running
 WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
     AND worker IS NOT NULL AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
+    AND (?8 IS NULL OR queue = ?8)
 ORDER BY id DESC
 LIMIT ?7;
+
+-- name: edge
+-- The last of so many runs below an id: as far as a page looks, however few of them fit. The higher one of live and of finished ones, if both
+-- are asked for: down to it all were looked at. Null where there are fewer of both.
+SELECT nullif(max(
+    coalesce(CASE WHEN ?4 THEN (SELECT id FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3 - 1) END, x''),
+    coalesce(CASE WHEN ?5 THEN (SELECT id FROM history WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3 - 1) END, x'')
+), x'');
+
+-- name: edge_of_job
+-- The same among the runs of a job.
+SELECT nullif(max(
+    coalesce((SELECT id FROM runs WHERE job_id = ?4 AND id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3 - 1), x''),
+    coalesce((SELECT id FROM history WHERE job_id = ?4 AND id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3 - 1), x'')
+), x'');
+
+-- name: edge_unsuccessful
+-- The same among the runs of a tenant that ended in a state, without success.
+SELECT id
+FROM history INDEXED BY history_unsuccessful
+WHERE tenant = ?4 AND state = ?5 AND state <> 'succeeded' AND id >= ?1 AND id < ?2
+ORDER BY id DESC
+LIMIT 1 OFFSET ?3 - 1;
 
 -- name: standing
 -- A live run that waits, and the run of its job that is in its way.
