@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dueline.cli.output import Output, OutputOption, print_json, print_table
+from dueline.cli.output import Output, OutputOption, print_data, print_table
 from dueline.config import load_settings
 from dueline.runtime.clock import SystemClock
 from dueline.store.opening import make_store
@@ -55,8 +55,8 @@ async def _ask(
 
 
 def _print(migrations: Sequence[MigrationState], output: Output) -> None:
-    if output is Output.JSON:
-        print_json({"migrations": migrations})
+    if output is not Output.TABLE:
+        print_data({"migrations": migrations}, output)
         return
     print_table(
         ["VERSION", "NAME", "APPLIED"],
