@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,7 @@ from dueline.domain.lanes import RESERVED
 
 PREFIX = "DUELINE_"
 CONFIG_VARIABLE = "DUELINE_CONFIG"
+PROFILE_VARIABLE = "DUELINE_PROFILE"
 SECRETS = frozenset({"api_key", "admin_key"})
 """Settings that are never shown."""
 _SLOTS_CEILING = 100_000
@@ -66,8 +67,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     origins: dict[str, str]
 
 
-def load_settings(flags: Mapping[str, Any] | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings of this process, or Invalid with everything that is wrong with them. `flags` are named like settings."""
+class Profile(NamedTuple):
+    """What the command knows of one of several servers, by the names of settings."""
+
+    name: str
+    values: Mapping[str, Any]
+
+    @property
+    def origin(self) -> str:
+        return f"profile {self.name}"
+
+
+def load_settings(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    profile: Profile | None = None,
+) -> Settings:
+    """The settings of this process, or Invalid with everything that is wrong with them. `flags` are named like settings. A `profile`
+    counts for more than the file, and for less than the environment."""
     variables = os.environ if environ is None else environ
     problems: list[tuple[str, str]] = []
     values: dict[str, Any] = _defaults(variables)
@@ -75,6 +93,7 @@ def load_settings(flags: Mapping[str, Any] | None = None, *, environ: Mapping[st
     file_origin, file_values = _read_file(variables)
     sources: list[tuple[str, Mapping[str, Any], Callable[[str], str]]] = [
         (file_origin, file_values, str),
+        *([] if profile is None else [(profile.origin, profile.values, str)]),
         ("environment", _read_variables(variables), _variable),
         ("flag", dict(flags or {}), _flag),
     ]
@@ -111,17 +130,35 @@ def names() -> list[str]:
     return list(_READERS)
 
 
+def profile_file() -> Path:
+    """Where the command keeps its profiles."""
+    return _user_dir(os.environ, "XDG_CONFIG_HOME", ".config") / "config.toml"
+
+
+def profile_asked() -> str | None:
+    """The profile that the environment names, if it names one."""
+    return os.environ.get(PROFILE_VARIABLE) or None
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches what listens on `host`; ValueError if that is not an address."""
     return host == "localhost" or ip_address(host).is_loopback
 
 
-def checked_url(text: str) -> str:
+def checked_url(text: str, *, field: str = "server") -> str:
     """The address of a server, as `--server` gives it, or Invalid."""
     try:
         return _url(text)
     except ValueError as error:
-        raise Invalid(("server", str(error))) from None
+        raise Invalid((field, str(error))) from None
+
+
+def checked_key(text: str, *, field: str) -> str:
+    """A key, or Invalid. The key itself is not told."""
+    try:
+        return _key(text)
+    except ValueError as error:
+        raise Invalid((field, str(error))) from None
 
 
 def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
@@ -181,7 +218,7 @@ def _read_variables(variables: Mapping[str, str]) -> dict[str, str]:
     return {
         variable.removeprefix(PREFIX).lower(): value
         for variable, value in variables.items()
-        if variable.startswith(PREFIX) and variable != CONFIG_VARIABLE and value
+        if variable.startswith(PREFIX) and variable not in (CONFIG_VARIABLE, PROFILE_VARIABLE) and value
     }
 
 

@@ -1,9 +1,11 @@
 """Commands, in this process or in one of their own, against a real server."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +45,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Nothing of the machine's own settings; answers the folder where data would go."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    for variable in ("DUELINE_URL", "DUELINE_DB", "DUELINE_CONFIG", "DUELINE_API_KEY"):
+    for variable in ("DUELINE_URL", "DUELINE_DB", "DUELINE_CONFIG", "DUELINE_API_KEY", "DUELINE_PROFILE"):
         monkeypatch.delenv(variable, raising=False)
     return tmp_path / "data"
 
@@ -72,13 +74,28 @@ def cli(dueline: Command, api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> Co
 
 @pytest.fixture
 def process(alone: Path) -> Command:
-    """The installed command, run as people run it."""
+    """The installed command, run as people run it; with `typed` somebody sits at a terminal and types that."""
 
-    def run(*args: str, stdin: str = "", **variables: str) -> Ended:
+    def run(*args: str, stdin: str = "", typed: str | None = None, **variables: str) -> Ended:
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_API_KEY": ADMIN_KEY, **variables}
-        done = subprocess.run(
-            [COMMAND, *args], input=stdin, capture_output=True, text=True, env=environment, timeout=60
-        )
+        command = [str(COMMAND), *args]
+        if typed is None:
+            done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=environment, timeout=60)
+        else:
+            with keyboard(typed) as keys:
+                done = subprocess.run(command, stdin=keys, capture_output=True, text=True, env=environment, timeout=60)
         return Ended(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@contextmanager
+def keyboard(typed: str) -> Iterator[int]:
+    """The keyboard side of a terminal at which something was typed."""
+    master, slave = os.openpty()
+    try:
+        os.write(master, typed.encode())
+        yield slave
+    finally:
+        os.close(slave)
+        os.close(master)

@@ -109,15 +109,15 @@ def test_deletions_are_asked_about(cli: Command, process: Command, api: ServedAp
     file.write_text("owner: shop\njobs: []")
     assert counts(cli("apply", "-f", str(file), "-o", "json")) == (0, 0, 0, 0)
     asked = ("apply", "-f", str(file), "--prune")
-    said_no = process(*asked, stdin="n\n", DUELINE_URL=api.url)
+    said_no = process(*asked, typed="n\n", DUELINE_URL=api.url)
     assert (said_no.code, set(jobs(api))) == (1, {"report", "sync", "nobodys"})
     assert "0 to create, 0 to update, 2 to delete, 0 unchanged. Do it? [y/N]" in said_no.err
-    as_json = process(*asked, "-o", "json", stdin="n\n", DUELINE_URL=api.url)
+    as_json = process(*asked, "-o", "json", typed="n\n", DUELINE_URL=api.url)
     assert (as_json.code, as_json.out) == (1, "")
     assert "- delete report" in as_json.err
     piped = process("apply", "-f", "-", "--prune", stdin="owner: shop\njobs: []", DUELINE_URL=api.url)
     assert (piped.code, "say --yes" in piped.err) == (2, True)
-    assert process(*asked, stdin="y\n", DUELINE_URL=api.url).code == 0
+    assert process(*asked, typed="y\n", DUELINE_URL=api.url).code == 0
     assert jobs(api).keys() == {"nobodys"}
     assert process("apply", "-f", "-", "--yes", "--prune", stdin=JOBS, DUELINE_URL=api.url).code == 0
     assert process("apply", "-f", "-", "--yes", "--prune", stdin="owner: shop\njobs: []", DUELINE_URL=api.url).code == 0

@@ -37,9 +37,9 @@ def test_the_life_of_a_calendar(cli: Command, api: ServedApi, tmp_path: Path) ->
     assert len(cli("calendar", "list", "--limit", "1", "--all", "-o", "json").json["items"]) == 2
     assert "--cursor" in cli("calendar", "list", "--limit", "1").err
     job = api.create(schedule={"every": "1h", "calendars": ["days"]})
-    assert cli("calendar", "delete", "days").code == 4
+    assert cli("calendar", "delete", "days", "--yes").code == 4
     api.call("DELETE", f"/v1/jobs/{job['id']}")
-    assert cli("calendar", "delete", "days").code == 0
+    assert cli("calendar", "delete", "days", "--yes").code == 0
     assert cli("calendar", "get", "days").code == 3
 
 

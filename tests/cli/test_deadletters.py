@@ -71,10 +71,10 @@ def test_all_are_tried_again_in_as_many_calls_as_it_takes(
     for _ in range(5):
         a_dead_letter(api)
     assert cli("deadletter", "redrive", "--dry-run").out == "5 would be tried again.\n"
-    said_no = process("deadletter", "redrive", stdin="n\n", DUELINE_URL=api.url)
+    said_no = process("deadletter", "redrive", typed="n\n", DUELINE_URL=api.url)
     assert (said_no.code, said_no.out) == (1, "")
     assert "Try 5 dead letters again?" in said_no.err
-    said_yes = process("deadletter", "redrive", "--rate", "10", stdin="y\n", DUELINE_URL=api.url)
+    said_yes = process("deadletter", "redrive", "--rate", "10", typed="y\n", DUELINE_URL=api.url)
     assert (said_yes.code, said_yes.out) == (0, "Tried 5 again.\n")
     steps = ["Trying again: 2 of 5", "Trying again: 4 of 5", "Trying again: 5 of 5"]
     assert said_yes.err.endswith("\n".join(steps) + "\n"), "lines, because this is no terminal"
@@ -139,7 +139,7 @@ def test_all_are_put_aside_in_as_many_calls_as_it_takes(
     monkeypatch.setattr(limits, "REDRIVE_BATCH", 2)
     for _ in range(5):
         a_dead_letter(api)
-    assert process("deadletter", "purge", stdin="n\n", DUELINE_URL=api.url).code == 1
+    assert process("deadletter", "purge", typed="n\n", DUELINE_URL=api.url).code == 1
     assert cli("deadletter", "purge", "--queue", "other").out == "Put 0 aside.\n"
     assert cli("deadletter", "purge", "--yes", "-o", "json").json == {"purged": 5}
     assert cli("deadletter", "list", "-o", "json").json["items"] == []
@@ -148,6 +148,6 @@ def test_all_are_put_aside_in_as_many_calls_as_it_takes(
 def test_one_is_put_aside(cli: Command, api: ServedApi) -> None:
     kept, gone = a_dead_letter(api), a_dead_letter(api)
     assert cli("deadletter", "purge", gone, "--queue", "failing").code == 2
-    assert cli("deadletter", "purge", gone).out == "Put 1 aside.\n"
-    assert cli("deadletter", "purge", gone).code == 3
+    assert cli("deadletter", "purge", gone, "--yes").out == "Put 1 aside.\n"
+    assert cli("deadletter", "purge", gone, "--yes").code == 3
     assert [letter["id"] for letter in cli("deadletter", "list", "-o", "json").json["items"]] == [kept]

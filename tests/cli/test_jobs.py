@@ -221,7 +221,7 @@ def test_a_job_is_paused_resumed_run_and_deleted(cli: Command) -> None:
     assert cli("job", "pause", job_id, "--note", "why", "-o", "json").json["pause_note"] == "why"
     assert cli("job", "resume", job_id, "-o", "json").json["state"] == "active"
     assert cli("job", "run", job_id, "--force", "-o", "json").json["kind"] == "manual"
-    assert cli("job", "delete", job_id).code == 0
+    assert cli("job", "delete", job_id, "--yes").code == 0
     assert cli("job", "get", job_id).code == 3
 
 

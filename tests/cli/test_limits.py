@@ -49,8 +49,8 @@ def test_a_limit_is_set_shown_listed_and_deleted(cli: Command) -> None:
     listed = cli("limit", "list", "--all", "-o", "json").json["items"]
     assert listed == [cli("limit", "get", "host", "api.test:1", "-o", "json").json, made]
     assert "more" in cli("limit", "list", "--limit", "1").err
-    assert cli("limit", "delete", "host", "api.test:1").err == "Deleted the limit of host api.test:1.\n"
-    assert cli("limit", "delete", "host", "api.test:1").code == 3
+    assert cli("limit", "delete", "host", "api.test:1", "--yes").err == "Deleted the limit of host api.test:1.\n"
+    assert cli("limit", "delete", "host", "api.test:1", "--yes").code == 3
     assert cli("limit", "get", "tenant", "default").code == 3
     assert cli("limit", "set", "tenant", "default", "--concurrency", "1").code == 2
     assert cli("limit", "set", "queue", "mail").code == 2

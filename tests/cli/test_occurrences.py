@@ -34,14 +34,14 @@ def test_occurrences_are_listed_and_changed(cli: Command, api: ServedApi) -> Non
 def test_a_backfill_is_shown_before_it_is_done(process: Command, api: ServedApi) -> None:
     job = api.create(schedule="0 */6 * * *")
     command = ["job", "backfill", job["id"], *DAYS]
-    for answer in ("n\n", ""):
-        said_no = process(*command, stdin=answer, DUELINE_URL=api.url)
+    for answer in ("n\n", "\x04"):
+        said_no = process(*command, typed=answer, DUELINE_URL=api.url)
         assert (said_no.code, said_no.out) == (1, "")
         assert "Run 12 occurrences?" in said_no.err
         assert "2026-01-01T00:00:00.000Z" in said_no.err
         assert "and 2 more" in said_no.err
     assert api.call("GET", f"/v1/runs?job_id={job['id']}").json["items"] == []
-    said_yes = process(*command, "-o", "json", stdin="y\n", DUELINE_URL=api.url)
+    said_yes = process(*command, "-o", "json", typed="y\n", DUELINE_URL=api.url)
     assert (said_yes.code, said_yes.json["new"]) == (0, 12)
     assert len(api.call("GET", f"/v1/runs?job_id={job['id']}").json["items"]) == 12
 

@@ -49,11 +49,11 @@ def test_a_recovery_is_shown_before_it_is_applied(cli: Command, process: Command
     plan = cli("recovery", "plan", "--policy", "skip", "--rate", "2")
     assert job["id"] in plan.out
     assert "1 overdue jobs" in plan.err
-    said_no = process("recovery", "apply", stdin="n\n", DUELINE_URL=api.url)
+    said_no = process("recovery", "apply", typed="n\n", DUELINE_URL=api.url)
     assert (said_no.code, said_no.out) == (1, "")
     assert job["id"] in said_no.err
     assert cli("recovery", "plan", "-o", "json").json["overdue_jobs"] == 1
-    assert process("recovery", "apply", "--policy", "skip", stdin="y\n", DUELINE_URL=api.url).code == 0
+    assert process("recovery", "apply", "--policy", "skip", typed="y\n", DUELINE_URL=api.url).code == 0
     assert cli("recovery", "plan", "-o", "json").json["overdue_jobs"] == 0
     assert cli("recovery", "apply", "--yes", "-o", "json").json["applied"] is True
     assert cli("recovery", "plan", "--policy", "x").code == 2

@@ -39,10 +39,10 @@ def test_runs_of_a_job(cli: Command) -> None:
 
 def test_a_run_is_cancelled_once(cli: Command) -> None:
     run = cli("run", "create", "--url", URL, "-o", "json").json
-    assert cli("run", "cancel", run["id"], "-o", "json").json["state"] == "cancelled"
-    again = cli("run", "cancel", run["id"])
+    assert cli("run", "cancel", run["id"], "--yes", "-o", "json").json["state"] == "cancelled"
+    again = cli("run", "cancel", run["id"], "--yes")
     assert (again.code, again.err) == (4, "Error: the run is cancelled already\n")
-    assert cli("run", "cancel", "x").code == 3
+    assert cli("run", "cancel", "x", "--yes").code == 3
 
 
 def test_a_run_that_has_ended_is_tried_again(cli: Command) -> None:

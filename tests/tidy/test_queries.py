@@ -56,6 +56,9 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "jobs.page_of_few_names",
             # SQLite asks `look`, and decides in between: nobody has to wait for another answer there.
             "flows.take",
+            # SQLite has neither a server's settings nor sessions of others.
+            "conditions.settings",
+            "conditions.oldest_snapshot",
         }
     ),
     "sqlite": frozenset(

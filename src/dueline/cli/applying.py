@@ -13,7 +13,7 @@ import typer
 from dueline.cli import options
 from dueline.cli.connecting import connect
 from dueline.cli.exits import BAD_INPUT, CHANGES, CONFLICT, FAILED, TOLD, report
-from dueline.cli.output import Output, OutputOption, confirm, print_json, print_lines
+from dueline.cli.output import Output, OutputOption, confirm, print_data, print_lines, progress
 from dueline.cli.plan_lines import outcome_lines, plan_lines, summary
 from dueline.declared.asking import ask, with_fires
 from dueline.declared.carrying import End, Outcome, carry_out
@@ -127,7 +127,7 @@ def _refuse(faults: Sequence[Fault]) -> NoReturn:
 
 def _ask(plan: Plan, paths: Sequence[Path], output: Output) -> None:
     """End here unless somebody says yes to the deletions."""
-    if output is Output.JSON:
+    if output is not Output.TABLE:
         print_lines(plan_lines(plan), err=True)
     if any(str(path) == STANDARD_INPUT for path in paths):
         typer.echo("Error: standard input has the jobs, so nobody can be asked: say --yes to delete.", err=True)
@@ -140,22 +140,24 @@ def _carry_out(client: PlainClient, plan: Plan, output: Output) -> None:
     outcomes: list[Outcome] = []
     code = 0
     try:
-        for outcome in carry_out(client, plan):
-            outcomes.append(outcome)
-            if outcome.end is not End.DONE:
-                code = FAILED if outcome.end is End.FAILED or code == FAILED else CONFLICT
+        with progress("Applying", plan.changes, lines=False) as advance:
+            for outcome in carry_out(client, plan):
+                outcomes.append(outcome)
+                advance(1)
+                if outcome.end is not End.DONE:
+                    code = FAILED if outcome.end is End.FAILED or code == FAILED else CONFLICT
     except TOLD as error:
         code = report(error)
-    if output is Output.JSON:
-        print_json(_view(plan, outcomes, dry_run=False))
+    if output is not Output.TABLE:
+        print_data(_view(plan, outcomes, dry_run=False), output)
     else:
         print_lines(outcome_lines(plan, outcomes), err=True)
     raise typer.Exit(code)
 
 
 def _show(plan: Plan, output: Output) -> None:
-    if output is Output.JSON:
-        print_json(_view(plan, [], dry_run=True))
+    if output is not Output.TABLE:
+        print_data(_view(plan, [], dry_run=True), output)
     else:
         print_lines(plan_lines(plan))
 

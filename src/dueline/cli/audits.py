@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dueline.cli import exits
+from dueline.cli import exits, options
 from dueline.cli.connecting import connect
-from dueline.cli.output import Output, OutputOption, print_json, print_record, print_table
+from dueline.cli.output import Output, OutputOption, print_data, print_record, print_table
 
 _PROBLEMS = ("missed", "doubled", "late")
 
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(
-    job: Annotated[str | None, typer.Option("--job", metavar="ID", help="Only a job. Default: all.")] = None,
+    job: options.OfJob = None,
     from_: Annotated[str | None, typer.Option("--from", help="From this RFC 3339 time on. Default: a day ago.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Before this RFC 3339 time. Default: now.")] = None,
     output: OutputOption = Output.TABLE,
@@ -35,8 +35,8 @@ def audit(
     """
     with connect() as client:
         found = _totals(client.audits.list(from_=from_, to=to, job_id=job))
-    if output is Output.JSON:
-        print_json(found)
+    if output is not Output.TABLE:
+        print_data(found, output)
     else:
         _print(found)
     if found["missed"] or found["doubled"]:

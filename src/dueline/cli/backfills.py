@@ -9,7 +9,7 @@ import typer
 from dueline.cli import options
 from dueline.cli.connecting import connect
 from dueline.cli.options import JobId
-from dueline.cli.output import Output, OutputOption, confirm, print_json, print_table
+from dueline.cli.output import Output, OutputOption, confirm, print_data, print_table
 
 _SHOWN = 10
 """Runs of a plan that are shown before somebody is asked: its beginning; --dry-run shows all."""
@@ -45,8 +45,8 @@ def backfill(
         if not dry_run and not yes:
             _ask(client.jobs.backfill(job_id, from_, **asked, dry_run=True))
         done = client.jobs.backfill(job_id, from_, **asked, dry_run=dry_run)
-    if output is Output.JSON:
-        print_json(done)
+    if output is not Output.TABLE:
+        print_data(done, output)
         return
     _print(done["items"])
     told = "would run" if dry_run else f"written, {done['new']} of them new"

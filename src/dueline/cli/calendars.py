@@ -10,7 +10,8 @@ import typer
 
 from dueline.cli import options
 from dueline.cli.connecting import connect, read_page
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
+from dueline.cli.output import Output, OutputOption, confirm, print_data, print_page, print_table, show
+from dueline.cli.watching import watchable
 from dueline.domain.errors import Invalid
 
 app = typer.Typer(help="Calendars: days on which the jobs that name them do not run.", no_args_is_help=True)
@@ -44,6 +45,7 @@ def put(
 
 
 @app.command("list")
+@watchable
 def list_(
     limit: options.Limit = None,
     cursor: options.Cursor = None,
@@ -58,8 +60,8 @@ def list_(
     """
     with connect() as client:
         page = read_page(client.calendars.list, limit=limit, cursor=cursor, everything=all_)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["NAME", "VERSION", "UPDATED", "WEEKDAYS", "DATES"],
@@ -73,6 +75,7 @@ def list_(
 
 
 @app.command()
+@watchable
 def get(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Show a calendar.
 
@@ -85,14 +88,18 @@ def get(name: Name, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
-def delete(name: Name) -> None:
-    """Delete a calendar that no job names.
+def delete(name: Name, yes: options.Yes = False) -> None:
+    """Delete a calendar that no job names. Asks first.
 
     \b
     Example:
       dueline calendar delete holidays
     """
     with connect() as client:
+        if not yes:
+            found = client.calendars.get(name)
+            days = f"{len(found['dates'])} dates and {len(found['weekdays'])} weekdays"
+            confirm(f"Delete the calendar {name}, with {days}?")
         client.calendars.delete(name)
     typer.echo(f"Deleted {name}.", err=True)
 

@@ -1,16 +1,20 @@
-"""The client that commands use, and the files that they read."""
+"""The client that commands use: which server it talks to, with which key; and the files that commands read."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
+from dueline.cli.profile_file import read_profiles
+from dueline.config import Profile, Settings, checked_key, checked_url, load_settings, profile_asked, profile_file
 from dueline.domain.errors import Invalid
-from dueline.sdk.client import PlainClient
+from dueline.runtime.keyfiles import find_key
+from dueline.sdk.client import TIMEOUT_S_DEFAULT, PlainClient
 from dueline.sdk.drivers import PlainListing
 from dueline.sdk.retries import NEVER
 from dueline.wire.reading import Unreadable, decode
@@ -19,9 +23,63 @@ _EVERYTHING = 500
 """As many as a page may have."""
 
 
-def connect() -> PlainClient:
-    """A client for the server that the settings name. Whoever types a command decides whether to try it again."""
-    return PlainClient(retry=NEVER)
+class Choice(NamedTuple):
+    """What stands before the command: `dueline --profile production job list`."""
+
+    profile: str | None = None
+    server: str | None = None
+    api_key: str | None = None
+
+
+_CHOICE = ContextVar("choice", default=Choice())  # noqa: B039 - a tuple of texts never changes.
+
+
+def choose(choice: Choice) -> None:
+    """Have the commands of this call talk to a server."""
+    _CHOICE.set(choice)
+
+
+def connect(*, timeout_s: float = TIMEOUT_S_DEFAULT) -> PlainClient:
+    """A client for the server that was chosen. Whoever types a command decides whether to try it again."""
+    settings = client_settings()
+    return PlainClient(settings.url, api_key=resolve_api_key(settings) or "", timeout_s=timeout_s, retry=NEVER)
+
+
+def client_settings() -> Settings:
+    """The settings as commands see them: options over the environment, over the profile, over the file and the defaults."""
+    choice = _CHOICE.get()
+    server = None if choice.server is None else checked_url(choice.server, field="--server")
+    given = {"url": server, "api_key": choice.api_key}
+    flags = {name: value for name, value in given.items() if value is not None}
+    return load_settings(flags, profile=chosen_profile())
+
+
+def resolve_api_key(settings: Settings) -> str | None:
+    """The key that goes with every call, or None. All that finds a key by itself has its home here.
+
+    The key of a profile goes to the server of that profile alone: who names another server names its key too.
+    """
+    profile = chosen_profile()
+    from_profile = profile is not None and settings.origins["api_key"] == profile.origin
+    if profile is not None and from_profile and settings.url != profile.values["url"].rstrip("/"):
+        return None
+    return settings.api_key or find_key(settings.key_dir, settings.url)
+
+
+def chosen_profile() -> Profile | None:
+    """The profile that the option names, or the environment, or the file as the current one."""
+    profiles = read_profiles(profile_file())
+    name = _CHOICE.get().profile or profile_asked() or profiles.current
+    return None if name is None else profiles.get(name)
+
+
+def read_key(path: Path, *, field: str = "--api-key-file") -> str:
+    """The key in a file, or on standard input for `-`: not on the command line, where everybody can read it."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise Invalid((field, f"cannot read {path} as text")) from None
+    return checked_key(text.strip(), field=field)
 
 
 def read_page(

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 from msgspec import to_builtins
 
-from dueline.cli.output import Output, OutputOption, print_json, print_table, show
+from dueline.cli.output import Output, OutputOption, print_data, print_table, show
 from dueline.config import load_settings
 from dueline.domain.access import ApiKey, KeyRole
 from dueline.domain.job import DEFAULT_TENANT
@@ -86,8 +86,8 @@ async def _ask(db: str | None, question: Callable[[Store], Awaitable[T]]) -> T:
 
 
 def _print(migrations: Sequence[MigrationState], output: Output) -> None:
-    if output is Output.JSON:
-        print_json({"migrations": migrations})
+    if output is not Output.TABLE:
+        print_data({"migrations": migrations}, output)
         return
     print_table(
         ["VERSION", "NAME", "APPLIED"],

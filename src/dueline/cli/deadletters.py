@@ -12,7 +12,7 @@ from dueline.cli.output import (
     Output,
     OutputOption,
     confirm,
-    print_json,
+    print_data,
     print_page,
     print_record,
     print_table,
@@ -20,6 +20,7 @@ from dueline.cli.output import (
     show,
 )
 from dueline.cli.runs import print_run
+from dueline.cli.watching import watchable
 from dueline.sdk.client import PlainClient
 
 app = typer.Typer(
@@ -27,7 +28,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Job = Annotated[str | None, typer.Option("--job", metavar="ID", help="Runs of a job.")]
 Queue = Annotated[str | None, typer.Option("--queue", help="Runs of a queue.")]
 Reason = Annotated[str | None, typer.Option("--reason", help="Runs that ended for a reason, such as run_timeout.")]
 From = Annotated[str | None, typer.Option("--from", help="Failed at this RFC 3339 time or later.")]
@@ -36,8 +36,9 @@ To = Annotated[str | None, typer.Option("--to", help="Failed before this RFC 333
 
 
 @app.command("list")
+@watchable
 def list_(
-    job: Job = None,
+    job: options.OfJob = None,
     queue: Queue = None,
     reason: Reason = None,
     from_: From = None,
@@ -56,8 +57,8 @@ def list_(
     filters = _filters(job, queue, reason, from_, to)
     with connect() as client:
         page = read_page(client.dead_letters.list, limit=limit, cursor=cursor, everything=all_, **filters)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["ID", "FAILED", "QUEUE", "ATTEMPT", "JOB", "REASON", "ERROR"],
@@ -75,6 +76,7 @@ def list_(
 
 
 @app.command()
+@watchable
 def get(
     run_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")],
     output: OutputOption = Output.TABLE,
@@ -87,8 +89,8 @@ def get(
     """
     with connect() as client:
         letter = client.dead_letters.get(run_id)
-    if output is Output.JSON:
-        print_json(letter)
+    if output is not Output.TABLE:
+        print_data(letter, output)
         return
     print_run(letter["run"])
     typer.echo()
@@ -98,7 +100,7 @@ def get(
 @app.command()
 def redrive(
     run_id: OneRun = None,
-    job: Job = None,
+    job: options.OfJob = None,
     queue: Queue = None,
     reason: Reason = None,
     from_: From = None,
@@ -137,8 +139,8 @@ def redrive(
         if change:
             raise typer.BadParameter("only one is corrected at a time: give its id")
         done = _redrive_all(client, {**filters, **asked, **options.given(rate=rate)}, dry_run=dry_run, yes=yes)
-    if output is Output.JSON:
-        print_json(done)
+    if output is not Output.TABLE:
+        print_data(done, output)
     else:
         typer.echo(f"{done['matched']} would be tried again." if dry_run else f"Tried {done['redriven']} again.")
 
@@ -146,7 +148,7 @@ def redrive(
 @app.command()
 def purge(
     run_id: OneRun = None,
-    job: Job = None,
+    job: options.OfJob = None,
     queue: Queue = None,
     reason: Reason = None,
     from_: From = None,
@@ -166,13 +168,16 @@ def purge(
         raise typer.BadParameter("give the id of one, or options that say which of many")
     with connect() as client:
         if run_id is not None:
+            if not yes:
+                run = client.dead_letters.get(run_id)["run"]
+                confirm(f"Put the dead letter {run_id} aside, which failed with {run['error'] or run['reason']}?")
             client.dead_letters.delete(run_id)
             _print_purged(1, output)
             return
         found = client.dead_letters.redrive_many(**filters, dry_run=True)
         if found["matched"]:
             if not yes:
-                confirm(f"Put {found['matched']} dead letters aside?")
+                confirm(f"Put {found['matched']} dead letters aside{_told(filters)}?")
             filters.setdefault("to", found["at"])
             with progress("Putting aside", found["matched"]) as advance:
                 while count := client.dead_letters.purge(**filters)["purged"]:
@@ -182,8 +187,8 @@ def purge(
 
 
 def _print_purged(purged: int, output: Output) -> None:
-    if output is Output.JSON:
-        print_json({"purged": purged})
+    if output is not Output.TABLE:
+        print_data({"purged": purged}, output)
     else:
         typer.echo(f"Put {purged} aside.")
 
@@ -192,6 +197,12 @@ def _filters(
     job: str | None, queue: str | None, reason: str | None, from_: str | None, to: str | None
 ) -> dict[str, Any]:
     return options.given(job_id=job, queue=queue, reason=reason, from_=from_, to=to)
+
+
+def _told(filters: dict[str, Any]) -> str:
+    """Which ones, in words."""
+    said = ", ".join(f"{name.removesuffix('_')} {value}" for name, value in filters.items())
+    return f" of {said}" if said else ", all that there are"
 
 
 def _corrected(client: PlainClient, run_id: str, change: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli.connecting import connect
-from dueline.cli.output import Output, OutputOption, print_bars, print_json, print_table, schedule_line
+from dueline.cli.output import Output, OutputOption, print_bars, print_data, print_table, schedule_line
 
 _ROWS_MAX = 24
 _HOTTEST = 5
@@ -30,8 +30,8 @@ def forecast(
     """
     with connect() as client:
         found = client.forecasts.get(hours=hours)
-    if output is Output.JSON:
-        print_json(found)
+    if output is not Output.TABLE:
+        print_data(found, output)
         return
     _print_load(found)
     if found["peak"] is None:

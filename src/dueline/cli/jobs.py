@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dueline.cli import options
+from dueline.cli.bulk import create_many
 from dueline.cli.connecting import connect, read_page
 from dueline.cli.job_options import Written, job_options
 from dueline.cli.jobtypes import tell_of_task
@@ -14,7 +15,8 @@ from dueline.cli.options import JobId
 from dueline.cli.output import (
     Output,
     OutputOption,
-    print_json,
+    confirm,
+    print_data,
     print_page,
     print_table,
     schedule_line,
@@ -22,6 +24,7 @@ from dueline.cli.output import (
     show_bulk,
     target_line,
 )
+from dueline.cli.watching import watchable
 
 app = typer.Typer(
     help="Jobs: create, list, edit, pause, resume, run, delete; their versions, occurrences and backfills.",
@@ -52,7 +55,7 @@ def create(
         if "jobs" in written:
             if paused:
                 raise typer.BadParameter("is for one job: say state in the file", param_hint="--paused")
-            show_bulk(client.request("POST", "/v1/jobs/bulk", written), "job", output)
+            show_bulk(create_many(client, "jobs", written), "job", output)
             return
         job = client.jobs.create(written, paused=paused)
         tell_of_task(client, job["target"])
@@ -60,6 +63,7 @@ def create(
 
 
 @app.command("list")
+@watchable
 def list_(
     state: Annotated[str | None, typer.Option(help="active, paused, finished or cancelled.")] = None,
     queue: Annotated[str | None, typer.Option(help="Jobs of a queue.")] = None,
@@ -92,8 +96,8 @@ def list_(
     }
     with connect() as client:
         page = read_page(client.jobs.list, limit=limit, cursor=cursor, everything=all_, **filters)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["ID", "NAME", "STATE", "SCHEDULE", "NEXT DUE", "QUEUE", "TARGET"],
@@ -113,6 +117,7 @@ def list_(
 
 
 @app.command()
+@watchable
 def get(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
     """Show a job.
 
@@ -224,13 +229,20 @@ def run(
 
 
 @app.command()
-def delete(job_id: JobId, if_version: options.IfVersion = None) -> None:
-    """Delete a job: unstarted runs are cancelled, running ones end, its history stays.
+def delete(job_id: JobId, if_version: options.IfVersion = None, yes: options.Yes = False) -> None:
+    """Delete a job: unstarted runs are cancelled, running ones end, its history stays. Asks first.
 
     \b
     Example:
       dueline job delete job_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
+        if not yes:
+            job = client.jobs.get(job_id)
+            when = schedule_line(job["schedule"]) or "without a schedule"
+            confirm(
+                f"Delete the job {job['name'] or job_id} ({job_id}, {when}, {target_line(job['target'])})? "
+                "Its unstarted runs are cancelled; its history stays."
+            )
         client.jobs.delete(job_id, if_version=if_version)
     typer.echo(f"Deleted {job_id}.", err=True)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli.connecting import connect
-from dueline.cli.output import Output, OutputOption, print_json, print_record, print_table
+from dueline.cli.output import Output, OutputOption, print_data, print_record, print_table
+from dueline.cli.watching import watchable
 from dueline.sdk.client import PlainClient
 from dueline.sdk.errors import ApiError, NotFound, Unreachable
 
@@ -16,6 +17,7 @@ app = typer.Typer(help="Job types: the tasks that workers can carry out.", no_ar
 
 
 @app.command("list")
+@watchable
 def list_(output: OutputOption = Output.TABLE) -> None:
     """List the tasks that workers can carry out, by name.
 
@@ -25,8 +27,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         page = client.job_types.list().page()
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["NAME", "QUEUE", "WORKERS", "ARGUMENTS", "SEEN", "DESCRIPTION"],
@@ -46,6 +48,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command("show")
+@watchable
 def show_(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the task.")],
     output: OutputOption = Output.TABLE,
@@ -58,8 +61,8 @@ def show_(
     """
     with connect() as client:
         found = client.job_types.get(name)
-    if output is Output.JSON:
-        print_json(found)
+    if output is not Output.TABLE:
+        print_data(found, output)
         return
     parameters = found.pop("parameters")
     print_record(found)

@@ -8,7 +8,8 @@ import typer
 
 from dueline.cli import options
 from dueline.cli.connecting import connect, read_page
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
+from dueline.cli.output import Output, OutputOption, print_data, print_page, print_table, show
+from dueline.cli.watching import watchable
 from dueline.domain.access import KeyRole
 
 app = typer.Typer(help="API keys: who may call the server, and what for.", no_args_is_help=True)
@@ -37,6 +38,7 @@ def create(
 
 
 @app.command("list")
+@watchable
 def list_(
     tenant: Tenant = None,
     limit: options.Limit = None,
@@ -52,8 +54,8 @@ def list_(
     """
     with connect() as client:
         page = read_page(client.keys.list, limit=limit, cursor=cursor, everything=all_, tenant=tenant)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["ID", "ROLE", "NAME", "CREATED", "EXPIRES", "REVOKED"],
@@ -67,6 +69,7 @@ def list_(
 
 
 @app.command()
+@watchable
 def get(key_id: Id, output: OutputOption = Output.TABLE) -> None:
     """Show a key, without what opens anything.
 

@@ -8,7 +8,8 @@ import typer
 
 from dueline.cli import options
 from dueline.cli.connecting import connect, read_page
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
+from dueline.cli.output import Output, OutputOption, confirm, print_data, print_page, print_table, show
+from dueline.cli.watching import watchable
 
 app = typer.Typer(
     help="Limits of queues and hosts: how many runs may be under way at once, how many may start in a time.",
@@ -20,6 +21,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue, or the hos
 
 
 @app.command("list")
+@watchable
 def list_(
     limit: options.Limit = None,
     cursor: options.Cursor = None,
@@ -34,8 +36,8 @@ def list_(
     """
     with connect() as client:
         page = read_page(client.limits.list, limit=limit, cursor=cursor, everything=all_)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["SCOPE", "NAME", "CONCURRENCY", "RATE", "BURST", "RUNNING", "UPDATED"],
@@ -57,6 +59,7 @@ def list_(
 
 
 @app.command()
+@watchable
 def get(scope: Scope, name: Name, output: OutputOption = Output.TABLE) -> None:
     """Show the limit of a queue or a host, and how many runs have a place there.
 
@@ -90,13 +93,21 @@ def set_(
 
 
 @app.command()
-def delete(scope: Scope, name: Name) -> None:
-    """Take the limit of a queue or a host away.
+def delete(scope: Scope, name: Name, yes: options.Yes = False) -> None:
+    """Take the limit of a queue or a host away. Asks first.
 
     \b
     Example:
       dueline limit delete host api.example.com
     """
     with connect() as client:
+        if not yes:
+            found = client.limits.get(scope, name)
+            most = found["concurrency"] or "any number"
+            rate = found["rate"] and f"{found['rate']['limit']} in {found['rate']['per']}"
+            confirm(
+                f"Take away the limit of {scope} {name}? It lets {most} be under way at once, "
+                f"and {rate or 'any number'} start."
+            )
         client.limits.delete(scope, name)
     typer.echo(f"Deleted the limit of {scope} {name}.", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +15,10 @@ from dueline.cli import (
     audits,
     backfills,
     calendars,
+    completing,
     db,
     deadletters,
+    doctor,
     exporting,
     forecasts,
     jobs,
@@ -25,6 +28,7 @@ from dueline.cli import (
     moving,
     nodes,
     occurrences,
+    profiles,
     queues,
     recoveries,
     roles,
@@ -33,9 +37,13 @@ from dueline.cli import (
     secrets,
     settings,
     tenants,
+    top,
     versions,
 )
+from dueline.cli.arguments import rearranged
+from dueline.cli.connecting import Choice, choose, read_key
 from dueline.cli.exits import TOLD, report
+from dueline.cli.naming import propose_profiles
 
 app = typer.Typer(
     name="dueline",
@@ -67,8 +75,12 @@ app.add_typer(moving.app, name="import")
 audits.register(app)
 app.add_typer(recoveries.app, name="recovery")
 forecasts.register(app)
+doctor.register(app)
+top.register(app)
 app.add_typer(db.app, name="db")
 app.add_typer(settings.app, name="config")
+app.add_typer(profiles.app, name="profile")
+completing.register(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -82,8 +94,25 @@ def dueline(
     _version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
     ] = False,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="The profile to use; it may stand anywhere [DUELINE_PROFILE]",
+            autocompletion=propose_profiles,
+        ),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="URL", help="The server to talk to [DUELINE_URL]")
+    ] = None,
+    api_key_file: Annotated[
+        Path | None,
+        typer.Option("--api-key-file", metavar="FILE", help="A file with the API key, - for stdin [DUELINE_API_KEY]"),
+    ] = None,
 ) -> None:
     """Dueline, a job scheduler. Start with: dueline serve"""
+    choose(Choice(profile, server, None if api_key_file is None else read_key(api_key_file)))
 
 
 @app.command()
@@ -95,6 +124,6 @@ def version() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 failed, 2 bad input, 3 not found, 4 conflict, 5 unreachable, 6 there are changes."""
     try:
-        app(args, prog_name="dueline")
+        app(rearranged(sys.argv[1:] if args is None else args), prog_name="dueline")
     except TOLD as error:
         sys.exit(report(error))

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from dueline.cli.connecting import connect
-from dueline.cli.output import Output, OutputOption, print_json, print_table, show
+from dueline.cli.output import Output, OutputOption, print_data, print_table, show
+from dueline.cli.watching import watchable
 
 app = typer.Typer(help="Nodes: the processes that fire schedules and execute runs.", no_args_is_help=True)
 
@@ -15,6 +16,7 @@ NodeId = Annotated[str, typer.Argument(metavar="ID", help="The id of the process
 
 
 @app.command("list")
+@watchable
 def list_(output: OutputOption = Output.TABLE) -> None:
     """List the processes, those that started first first.
 
@@ -24,8 +26,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         page = client.workers.list().page()
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["ID", "STATE", "ROLE", "HOST", "PID", "VERSION", "BUSY", "QUEUES", "LABELS", "TASKS", "STARTED", "BEAT"],
@@ -46,6 +48,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
+@watchable
 def get(node_id: NodeId, output: OutputOption = Output.TABLE) -> None:
     """Show a process.
 

@@ -9,14 +9,15 @@ import typer
 from dueline.cli import options
 from dueline.cli.connecting import connect
 from dueline.cli.options import JobId
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
+from dueline.cli.output import Output, OutputOption, print_data, print_page, print_table, show
+from dueline.cli.watching import watchable
 
 At = Annotated[str, typer.Option("--at", help="The RFC 3339 time at which the schedule has it.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to those of jobs."""
-    app.command()(occurrences)
+    app.command()(watchable(occurrences))
     app.command()(skip)
     app.command()(move)
     app.command()(restore)
@@ -39,8 +40,8 @@ def occurrences(
     """
     with connect() as client:
         page = client.jobs.occurrences(job_id, from_=from_, to=to, page_size=limit).page(cursor)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["SCHEDULED", "VERDICT", "REASON", "STARTED", "STATE", "RUN", "VERSION"],

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli.connecting import read_payload
+from dueline.cli.naming import job_id_of, propose_jobs
 from dueline.domain.durations import parse_duration
 from dueline.domain.instants import format_instant
 from dueline.runtime.clock import SystemClock
@@ -16,7 +17,22 @@ from dueline.wire.reading import Unreadable, decode
 
 _RATE = re.compile(r"([0-9]{1,12}) */ *(.+)")
 
-JobId = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
+JobId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="The id of the job, or its name.", callback=job_id_of, autocompletion=propose_jobs
+    ),
+]
+OfJob = Annotated[
+    str | None,
+    typer.Option(
+        "--job",
+        metavar="ID",
+        help="Only of a job, by its id or its name.",
+        callback=job_id_of,
+        autocompletion=propose_jobs,
+    ),
+]
 FileOption = Annotated[
     Path | None, typer.Option("--file", "-f", help="A file with the JSON, - for standard input; options override it.")
 ]

@@ -1,27 +1,33 @@
-"""What commands print: tables for people, JSON for programs. Colour only on a terminal."""
+"""What commands print: tables for people, JSON and YAML for programs. Colour only on a terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from typing import Annotated, Any
 
 import msgspec
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from dueline.cli.exits import FAILED
+from dueline.cli.exits import BAD_INPUT, FAILED
 from dueline.wire.labels import CONTROL
-from dueline.wire.reading import encode
+from dueline.wire.reading import decode, encode
 
 WIDTH_PIPED = 1_000
 """Columns of a table that goes to a program or a file: nothing is cut there."""
 WIDTH_BARS = 100
+GAP = 2
+"""Columns of the terminal between two of a table."""
+CELL_LETTERS_MIN = 6
+"""Less than this of a long cell tells nothing."""
 BAR_LETTERS_MIN = 10
 _EIGHTHS = "▏▎▍▌▋▊▉"
 _SCHEDULE_KINDS = ("at", "cron", "every", "after", "repeat", "rrule")
@@ -50,25 +56,76 @@ _STATE_STYLES = {
 class Output(StrEnum):
     TABLE = "table"
     JSON = "json"
+    YAML = "yaml"
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="A table for people, or JSON for programs.")]
+OutputOption = Annotated[
+    Output, typer.Option("--output", "-o", help="A table for people, or JSON or YAML for programs.")
+]
+
+A_LINE_EACH = ContextVar("a_line_each", default=False)
+"""Whether JSON is printed in one line: for programs that read one document after another."""
+
+
+def print_data(value: Any, output: Output) -> None:
+    """The same for programs: all of it, in JSON or in YAML."""
+    if output is Output.YAML:
+        # Imported here: few want YAML, and it takes a while to load.
+        from dueline.declared.writing import to_yaml
+
+        typer.echo(to_yaml([decode(encode(value))]), nl=False)
+    else:
+        print_json(value)
 
 
 def print_json(value: Any) -> None:
-    typer.echo(msgspec.json.format(encode(value), indent=2).decode())
+    raw = encode(value)
+    typer.echo((raw if A_LINE_EACH.get() else msgspec.json.format(raw, indent=2)).decode())
 
 
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, uncut: Sequence[str] = (), err: bool = False
 ) -> None:
-    """A table that fits the terminal: long cells are cut, those of `uncut` columns never. `err`: beside the result, on stderr."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, no_wrap=True, overflow="ignore" if column in uncut else "ellipsis")
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    _console(err=err).print(table)
+    """A table that fits the terminal: long cells are cut, the longest first, and where that is not enough the last columns are left out.
+    Those of `uncut` columns always show in full. `err`: beside the result, on stderr."""
+    console = _console(err=err)
+    console.print(table_of(columns, rows, uncut=uncut, width=console.width))
+
+
+def table_of(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    uncut: Sequence[str] = (),
+    width: int,
+    header_style: str = "bold",
+) -> Table:
+    """A table that is no wider than so much."""
+    cells = [[cell(value) for value in row] for row in rows]
+    natural = [max([cell_len(name), *(row[place].cell_len for row in cells)]) for place, name in enumerate(columns)]
+    widths = fitting(columns, natural, [column in uncut for column in columns], width)
+    table = Table(box=None, pad_edge=False, header_style=header_style)
+    for place, letters in widths.items():
+        table.add_column(columns[place], no_wrap=True, overflow="ellipsis", width=letters)
+    for row in cells:
+        table.add_row(*(row[place] for place in widths))
+    return table
+
+
+def fitting(columns: Sequence[str], natural: Sequence[int], uncut: Sequence[bool], most: int) -> dict[int, int]:
+    """How wide each column becomes that is shown, by its place."""
+    widths = dict(enumerate(natural))
+    while widths and sum(widths.values()) + GAP * (len(widths) - 1) > most:
+        cuttable = [place for place in widths if not uncut[place]]
+        if not cuttable:
+            break
+        longer = [place for place in cuttable if widths[place] > max(len(columns[place]), CELL_LETTERS_MIN)]
+        if longer:
+            widths[max(longer, key=lambda place: widths[place])] -= 1
+        else:
+            # The room that it leaves is for all of the others.
+            widths = {place: natural[place] for place in widths if place != cuttable[-1]}
+    return widths
 
 
 def print_record(record: dict[str, Any]) -> None:
@@ -77,7 +134,7 @@ def print_record(record: dict[str, Any]) -> None:
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
     for name, value in record.items():
-        table.add_row(name, _cell(value))
+        table.add_row(name, cell(value))
     _console().print(table)
 
 
@@ -90,13 +147,16 @@ def print_lines(lines: Iterable[tuple[str, str]], *, err: bool = False) -> None:
 
 def show(record: dict[str, Any], output: Output) -> None:
     """One thing, in the form that was asked for."""
-    (print_json if output is Output.JSON else print_record)(record)
+    if output is Output.TABLE:
+        print_record(record)
+    else:
+        print_data(record, output)
 
 
 def show_bulk(answer: dict[str, Any], noun: str, output: Output) -> None:
     """What became of each of many things; ends the command as failed when one of them was refused."""
-    if output is Output.JSON:
-        print_json(answer)
+    if output is not Output.TABLE:
+        print_data(answer, output)
     else:
         print_table(
             ["STATUS", "ID", "PROBLEM"],
@@ -118,7 +178,7 @@ def print_bars(bars: Sequence[tuple[str, float, str]]) -> None:
     width = max(BAR_LETTERS_MIN, min(console.width, WIDTH_BARS) - texts - 4)
     most = max((number for _, number, _ in bars), default=0.0)
     for label, number, text in bars:
-        table.add_row(_cell(label), Text(_bar(number / most * width if most else 0.0), style="cyan"), _cell(text))
+        table.add_row(cell(label), Text(_bar(number / most * width if most else 0.0), style="cyan"), cell(text))
     console.print(table)
 
 
@@ -143,7 +203,12 @@ def print_page(page: dict[str, Any], *, everything: bool = True) -> None:
 
 
 def confirm(question: str) -> None:
-    """Ask on stderr, and end the command unless somebody says yes: stdout is for the result alone."""
+    """Ask on stderr, and end the command unless somebody says yes: stdout is for the result alone. Where nobody sits at a terminal nobody
+    is asked, and nothing is done."""
+    question = CONTROL.sub("�", question)
+    if not sys.stdin.isatty():
+        typer.echo(f"{question}\nError: this is no terminal, so nobody can be asked: say --yes to do it.", err=True)
+        raise typer.Exit(BAD_INPUT)
     typer.echo(f"{question} [y/N] ", nl=False, err=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         typer.echo("Nothing was done.", err=True)
@@ -151,17 +216,26 @@ def confirm(question: str) -> None:
 
 
 @contextmanager
-def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
-    """How far a command is, on stderr: a bar on a terminal, a line for each step elsewhere. Gives what moves it on by so many."""
+def progress(text: str, total: int, *, lines: bool = True) -> Iterator[Callable[[int], None]]:
+    """How far a command is, on stderr: a bar on a terminal, and elsewhere a line for each step, or with `lines` false nothing. Gives what
+    moves it on by so many."""
     with Progress(console=_console(err=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(text, total=total)
 
         def advance(count: int) -> None:
             bar.advance(task, count)
-            if bar.disable:
+            if bar.disable and lines:
                 typer.echo(f"{text}: {bar.tasks[0].completed:.0f} of {total}", err=True)
 
         yield advance
+
+
+def cell(value: Any) -> Text:
+    """Text without markup and without control characters: names and errors come from others."""
+    if value is None:
+        return Text("-", style="dim")
+    text = value if isinstance(value, str) else encode(value).decode()
+    return Text(CONTROL.sub("�", text), style=_STATE_STYLES.get(text, ""))
 
 
 def _console(*, err: bool = False) -> Console:
@@ -182,11 +256,3 @@ def _bar(letters: float) -> str:
     if letters and not whole and not part:
         part = 1
     return "█" * whole + (_EIGHTHS[part - 1] if part else "")
-
-
-def _cell(value: Any) -> Text:
-    """Text without markup and without control characters: names and errors come from others."""
-    if value is None:
-        return Text("-", style="dim")
-    text = value if isinstance(value, str) else encode(value).decode()
-    return Text(CONTROL.sub("�", text), style=_STATE_STYLES.get(text, ""))

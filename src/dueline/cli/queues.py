@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from dueline.cli.connecting import connect
-from dueline.cli.output import Output, OutputOption, print_json, print_table, show
+from dueline.cli.output import Output, OutputOption, print_data, print_table, show
+from dueline.cli.watching import watchable
 
 app = typer.Typer(help="Queues: see what waits in them, pause and resume them.", no_args_is_help=True)
 
@@ -15,6 +16,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the queue
 
 
 @app.command("list")
+@watchable
 def list_(output: OutputOption = Output.TABLE) -> None:
     """List the queues that have live runs, are paused or are named by a worker, by name.
 
@@ -24,8 +26,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         page = client.queues.list().page()
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["NAME", "STATE", "READY", "RUNNING", "HELD", "WAITING", "OLDEST", "RATE", "WORKERS", "BUSY", "NOTE"],
@@ -47,6 +49,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
+@watchable
 def shares(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Show who shares a queue: entitled to what, got what in the last minute, and delayed by whom.
 
@@ -56,8 +59,8 @@ def shares(name: Name, output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         found = client.queues.shares(name)
-    if output is Output.JSON:
-        print_json(found)
+    if output is not Output.TABLE:
+        print_data(found, output)
         return
     print_table(
         ["TENANT", "WEIGHT", "READY", "OLDEST", "RATE", "USED", "ENTITLED", "DELAYED BY"],
@@ -79,6 +82,7 @@ def shares(name: Name, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
+@watchable
 def get(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Show a queue with what there is to serve it.
 

@@ -8,7 +8,7 @@ import typer
 
 from dueline.cli import options
 from dueline.cli.connecting import connect
-from dueline.cli.output import Output, OutputOption, confirm, print_json, print_table
+from dueline.cli.output import Output, OutputOption, confirm, print_data, print_table
 
 app = typer.Typer(help="After an outage: what is overdue, and what becomes of it.", no_args_is_help=True)
 
@@ -28,8 +28,8 @@ def plan(policy: Policy = None, rate: Rate = None, output: OutputOption = Output
     """
     with connect() as client:
         found = client.recovery.plan(policy=policy, rate=rate)
-    if output is Output.JSON:
-        print_json(found)
+    if output is not Output.TABLE:
+        print_data(found, output)
     else:
         _print(found)
 
@@ -48,8 +48,8 @@ def apply(
         if not yes:
             _ask(client.recovery.plan(policy=policy, rate=rate))
         done = client.recovery.apply(policy=policy, rate=rate)
-    if output is Output.JSON:
-        print_json(done)
+    if output is not Output.TABLE:
+        print_data(done, output)
     else:
         _print(done)
 

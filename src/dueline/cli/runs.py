@@ -7,10 +7,22 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli import options
+from dueline.cli.bulk import create_many
 from dueline.cli.connecting import connect, read_page
 from dueline.cli.job_options import Written, run_options
 from dueline.cli.jobtypes import tell_of_task
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_record, print_table, show, show_bulk
+from dueline.cli.output import (
+    Output,
+    OutputOption,
+    confirm,
+    print_data,
+    print_page,
+    print_record,
+    print_table,
+    show,
+    show_bulk,
+)
+from dueline.cli.watching import watchable
 
 app = typer.Typer(
     help="Runs: list them, look at one, end one, try one again, run something without a job.", no_args_is_help=True
@@ -20,9 +32,9 @@ RunId = Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")]
 
 
 @app.command("list")
+@watchable
 def list_(
-    job: Annotated[str | None, typer.Option(metavar="ID", help="Runs of a job.")] = None,
-    job_name: Annotated[str | None, typer.Option("--job-name", help="Runs of the job that has this name.")] = None,
+    job: options.OfJob = None,
     state: Annotated[str | None, typer.Option(help="ready, running, succeeded, failed, …")] = None,
     kind: Annotated[str | None, typer.Option(help="scheduled, manual, adhoc, backfill or redrive.")] = None,
     tag: Annotated[str | None, typer.Option(help="Runs with a tag.")] = None,
@@ -43,7 +55,6 @@ def list_(
     """
     filters = {
         "job_id": job,
-        "job_name": job_name,
         "state": state,
         "kind": kind,
         "tag": tag,
@@ -53,8 +64,8 @@ def list_(
     }
     with connect() as client:
         page = read_page(client.runs.list, limit=limit, cursor=cursor, everything=all_, **filters)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["ID", "STATE", "KIND", "DUE", "FINISHED", "ATTEMPT", "JOB", "ERROR"],
@@ -77,6 +88,7 @@ def list_(
 
 
 @app.command()
+@watchable
 def get(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
     """Show a run with its attempts, and how far it is while it runs.
 
@@ -86,13 +98,14 @@ def get(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         run = client.runs.get(run_id)
-    if output is Output.JSON:
-        print_json(run)
+    if output is not Output.TABLE:
+        print_data(run, output)
     else:
         print_run(run)
 
 
 @app.command()
+@watchable
 def why(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
     """Tell what a run waits for, at which place it stands, and when it may go on.
 
@@ -105,14 +118,18 @@ def why(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
-def cancel(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
-    """End a run. One that is under way stays running until its worker has ended it; its effect may have happened.
+def cancel(run_id: RunId, yes: options.Yes = False, output: OutputOption = Output.TABLE) -> None:
+    """End a run. One that is under way stays running until its worker has ended it; its effect may have happened. Asks first.
 
     \b
     Example:
       dueline run cancel run_01h455vb4pex5vsknk084sn02q
     """
     with connect() as client:
+        if not yes:
+            run = client.runs.get(run_id)
+            of = "without a job" if run["job_id"] is None else f"of {run['job_id']}"
+            confirm(f"Cancel the run {run_id} {of}, which is {run['state']} and was due at {run['due_at']}?")
         show(client.runs.cancel(run_id), output)
 
 
@@ -170,7 +187,7 @@ def create(asked: Written, output: OutputOption = Output.TABLE) -> None:
     written = asked.whole()
     with connect() as client:
         if "runs" in written:
-            show_bulk(client.request("POST", "/v1/runs/bulk", written), "run", output)
+            show_bulk(create_many(client, "runs", written), "run", output)
             return
         created = client.runs.enqueue(written)
         tell_of_task(client, written.get("target"))

@@ -8,7 +8,8 @@ import typer
 
 from dueline.cli import options
 from dueline.cli.connecting import connect
-from dueline.cli.output import Output, OutputOption, print_json, print_table, schedule_line
+from dueline.cli.naming import job_id_of, propose_jobs
+from dueline.cli.output import Output, OutputOption, print_data, print_table, schedule_line
 from dueline.runtime.clock import SystemClock
 from dueline.wire.problems import Problems
 from dueline.wire.reading import decode, encode, read_body
@@ -31,7 +32,16 @@ def preview(
     count: Annotated[int | None, typer.Option("--count", help="So many fires. Default: 10.")] = None,
     dst_gap: options.DstGap = None,
     dst_overlap: options.DstOverlap = None,
-    job: Annotated[str | None, typer.Option("--job", metavar="ID", help="Compare with the schedule of a job.")] = None,
+    job: Annotated[
+        str | None,
+        typer.Option(
+            "--job",
+            metavar="ID",
+            help="Compare with the schedule of a job, by its id or its name.",
+            callback=job_id_of,
+            autocompletion=propose_jobs,
+        ),
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show what a schedule means: in its canonical form, in words, and by its next fires. It needs a server only for calendars and --job.
@@ -52,8 +62,10 @@ def preview(
             found = client.request("POST", "/v1/schedules/preview", asked)
     else:
         found = _previewed(asked)
-    if output is Output.JSON:
-        print_json(found if job is not None else {name: found[name] for name in ("canonical", "description", "fires")})
+    if output is not Output.TABLE:
+        print_data(
+            found if job is not None else {name: found[name] for name in ("canonical", "description", "fires")}, output
+        )
         return
     typer.echo(f"{schedule_line(found['canonical'])}\n{found['description']}\n")
     print_table(

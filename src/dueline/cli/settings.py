@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from dueline.cli.output import Output, OutputOption, print_json, print_table
-from dueline.config import load_settings, names, shown
+from dueline.cli.connecting import client_settings
+from dueline.cli.output import Output, OutputOption, print_data, print_table
+from dueline.config import names, shown
 
 app = typer.Typer(help="The settings of this machine.", no_args_is_help=True)
 
@@ -23,9 +24,9 @@ def show(output: OutputOption = Output.TABLE) -> None:
     Example:
       dueline config show
     """
-    loaded = load_settings()
+    loaded = client_settings()
     rows = [(name, shown(loaded, name), loaded.origins[name]) for name in names()]
-    if output is Output.JSON:
-        print_json({name: {"value": value, "origin": origin} for name, value, origin in rows})
+    if output is not Output.TABLE:
+        print_data({name: {"value": value, "origin": origin} for name, value, origin in rows}, output)
     else:
         print_table(["SETTING", "VALUE", "FROM"], rows)

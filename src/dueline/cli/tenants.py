@@ -8,7 +8,8 @@ import typer
 
 from dueline.cli import options
 from dueline.cli.connecting import connect, read_page
-from dueline.cli.output import Output, OutputOption, print_json, print_page, print_table, show
+from dueline.cli.output import Output, OutputOption, print_data, print_page, print_table, show
+from dueline.cli.watching import watchable
 from dueline.domain.errors import Invalid
 
 app = typer.Typer(help="Tenants: their shares, what they may have and do, and what they have.", no_args_is_help=True)
@@ -18,6 +19,7 @@ _NONE = "none"
 
 
 @app.command("list")
+@watchable
 def list_(
     limit: options.Limit = None,
     cursor: options.Cursor = None,
@@ -32,8 +34,8 @@ def list_(
     """
     with connect() as client:
         page = read_page(client.tenants.list, limit=limit, cursor=cursor, everything=all_)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(
         ["NAME", "WEIGHT", "JOBS", "RUNNING", "RUNS/S", "RUN NOW/MIN", "PAYLOAD", "BACKFILL", "DAYS"],
@@ -54,6 +56,7 @@ def list_(
 
 
 @app.command()
+@watchable
 def get(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Show what is set for a tenant, and what it has.
 

@@ -12,7 +12,7 @@ from dueline.cli.options import JobId
 from dueline.cli.output import (
     Output,
     OutputOption,
-    print_json,
+    print_data,
     print_page,
     print_record,
     print_table,
@@ -47,8 +47,8 @@ def versions(
     """
     with connect() as client:
         page = read_page(client.jobs.versions, limit=limit, cursor=cursor, everything=all_, job_id=job_id)
-    if output is Output.JSON:
-        print_json(page)
+    if output is not Output.TABLE:
+        print_data(page, output)
         return
     print_table(["VERSION", "CREATED", "NAME", "SCHEDULE", "QUEUE", "TARGET"], [_row(one) for one in page["items"]])
     print_page(page)
@@ -63,8 +63,8 @@ def version(job_id: JobId, version: Version, output: OutputOption = Output.TABLE
     """
     with connect() as client:
         found = client.jobs.version(job_id, version)
-    if output is Output.JSON:
-        print_json(found)
+    if output is not Output.TABLE:
+        print_data(found, output)
         return
     definition = found.pop("definition")
     print_record({**found, **definition})
@@ -85,8 +85,8 @@ def diff(
     """
     with connect() as client:
         found = client.jobs.diff(job_id, version, against=against)
-    if output is Output.JSON:
-        print_json(found)
+    if output is not Output.TABLE:
+        print_data(found, output)
         return
     rows = [(change["path"], change.get("before"), change.get("after")) for change in found["changes"]]
     print_table(["FIELD", f"VERSION {found['against']}", f"VERSION {found['version']}"], rows, uncut=["FIELD"])

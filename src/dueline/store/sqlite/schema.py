@@ -24,7 +24,7 @@ class SchemaPart(Part):
         return await self.schema()
 
     async def schema(self) -> Sequence[MigrationState]:
-        return await self._database.write(_states)
+        return await self._database.read(_states)
 
 
 def inspect(session: Session) -> None:

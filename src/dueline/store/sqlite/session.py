@@ -36,11 +36,12 @@ _UNAVAILABLE = (
 class Session:
     """A connection with its clock. All statements of one move see the moment at which it began, by the function `now_ms()`."""
 
-    def __init__(self, path: str, clock: Clock) -> None:
+    def __init__(self, path: str, clock: Clock, *, read_only: bool = False) -> None:
         self._clock = clock
         self.now_ms = 0
         self.topics: set[str] = set()
-        self._connection = apsw.Connection(path, statementcachesize=_STATEMENTS_CACHED)
+        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        self._connection = apsw.Connection(path, flags=flags, statementcachesize=_STATEMENTS_CACHED)
         self._connection.set_busy_timeout(_BUSY_MS)
         # Plans do not depend on arguments. Without this, statements over partial indexes are compiled anew for every set of arguments.
         self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
