@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dueline.cli import copying
 from dueline.cli.output import Output, OutputOption, print_json, print_table
 from dueline.config import load_settings
 from dueline.runtime.clock import SystemClock
@@ -16,6 +17,7 @@ from dueline.store.protocol import Store
 from dueline.store.shapes import MigrationState
 
 app = typer.Typer(help="The database: its schema and its migrations.", no_args_is_help=True)
+copying.register(app)
 
 Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]
 

@@ -88,7 +88,7 @@ class Database:
                 command_timeout=STATEMENT_S,
                 server_settings=SETTINGS,
                 statement_cache_size=200,
-                init=_prepare,
+                init=prepare,
                 reset=_keep,
             )
 
@@ -152,7 +152,7 @@ class Database:
 
     async def _connect(self) -> Connection:
         connection = await reach(self._dsn, timeout=CONNECT_S, command_timeout=STATEMENT_S, server_settings=SETTINGS)
-        await _prepare(connection)
+        await prepare(connection)
         return connection
 
     @asynccontextmanager
@@ -166,7 +166,7 @@ class Database:
             await self._pool.release(connection)
 
 
-async def _prepare(connection: Any) -> None:
+async def prepare(connection: Any) -> None:
     """Ids travel as 16 raw bytes in both directions."""
     await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes, decoder=bytes, format="binary")
     set_array_codecs(connection)
