@@ -37,16 +37,13 @@ class SqliteSource:
         self._statements: dict[str, Statements] = {}
 
     async def open(self) -> None:
+        _insist_file(self.address)
         try:
             self._lock.take()
-        except FileNotFoundError:
-            raise Invalid(("from", f"there is no file {self.address}")) from None
         except StoreUnavailable:
             raise Conflict(f"another copy of {self.address} is under way") from None
         try:
             self._connect()
-        except apsw.CantOpenError:
-            raise Invalid(("from", f"there is no file {self.address}")) from None
         except apsw.Error as error:
             raise explain(error) from error
 
@@ -208,3 +205,8 @@ class SqliteSource:
         if self._connection is None:
             raise StoreUnavailable("the source is closed")
         return self._connection
+
+
+def _insist_file(path: str) -> None:
+    if not os.path.isfile(path):
+        raise Invalid(("from", f"there is no file {path}"))
