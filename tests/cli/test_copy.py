@@ -73,7 +73,6 @@ def test_a_copy_is_given_up(dueline: Command, file: Path) -> None:
         (("--from", "{file}"), "to: where to?"),
         (("--from", "{file}", "--to", "{file}"), "to: is the source itself"),
         (("--from", "{file}", "--to", "mysql://x"), "to: 'mysql://x' is neither"),
-        (("--from", "postgresql://x/y", "--to", "b.db"), "from: must be an SQLite file"),
         (("--from", "nowhere.db", "--to", "b.db"), "from: there is no file"),
         (("--from", "{file}", "--to", "b.db", "--settle", "soon"), "settle"),
     ],

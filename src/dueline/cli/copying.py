@@ -33,7 +33,9 @@ def register(app: typer.Typer) -> None:
 
 
 def copy(
-    from_: Annotated[str, typer.Option("--from", help="The SQLite file to move, in use or not.")],
+    from_: Annotated[
+        str, typer.Option("--from", help="What to move: an SQLite file, in use or not, or a PostgreSQL at rest.")
+    ],
     to: Annotated[str | None, typer.Option(help="An empty database: postgresql://…, sqlite:///path or a path.")] = None,
     settle: Annotated[str, typer.Option(help="How long runs under way may take to end before writes stop.")] = SETTLE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what there is to copy.")] = False,

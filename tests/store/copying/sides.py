@@ -84,7 +84,7 @@ class Ear:
 
 
 async def copy(
-    source: Path, to: str, ear: Ear | None = None, *, calls: Calls | None = None, settle_s: float = 0.0
+    source: Path | str, to: str, ear: Ear | None = None, *, calls: Calls | None = None, settle_s: float = 0.0
 ) -> Report:
     """A copier's whole life, or as much of it as it had."""
     clock, calls = SystemClock(), calls or Calls()

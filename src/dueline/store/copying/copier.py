@@ -59,6 +59,8 @@ class Copier:
         self._listener = listener
         self._columns: dict[str, tuple[str, ...]] = {}
         self._copy_id = ""
+        self._stopped_s = 0.0
+        """Since when nobody writes to the source."""
 
     async def run(self, *, settle_s: float) -> Report:
         """Both sides are open. Raises Conflict where it cannot go on, and says what to do."""
@@ -108,6 +110,8 @@ class Copier:
         # First the target: one that was begun by a copy that the source does not know is begun anew.
         await self._target.begin(self._copy_id, self._source.address)
         await self._source.track(self._copy_id, self._target.address)
+        if self._source.stops_at_once:
+            self._begin_stop()
 
     async def _load(self) -> None:
         loaded = await self._target.loaded()
@@ -191,24 +195,28 @@ class Copier:
 
     async def _move(self, rows: dict[str, int], settle_s: float) -> Report:
         await self._settle(settle_s)
-        began_s = self._clock.monotonic_s()
         async with self._source.write_stop():
-            self._listener.said(f"Write stop: {self._source.address} takes no writes now.")
+            if not self._source.stops_at_once:
+                self._begin_stop()
             await self._source.insist_tracked()
-            applied = await self._apply_all(began_s + STOP_S_MAX)
+            applied = await self._apply_all(None if self._source.stops_at_once else self._stopped_s + STOP_S_MAX)
             under_way = await self._source.running()
             await self._target.set_zones(await self._source.zones())
             await self._source.seal(self._copy_id, self._target.address)
         await self._target.release()
-        stop_s = self._clock.monotonic_s() - began_s
+        stop_s = self._clock.monotonic_s() - self._stopped_s
         self._listener.said(
             f"The write stop took {stop_s:.2f} s, for {applied} changes. {self._target.address} can be served."
         )
         return Report(rows, stop_s, under_way)
 
+    def _begin_stop(self) -> None:
+        self._stopped_s = self._clock.monotonic_s()
+        self._listener.said(f"Write stop: {self._source.address} takes no writes now.")
+
     async def _settle(self, settle_s: float) -> None:
         """Let no run start, so that those under way can end: whoever has started when writes stop is carried out again."""
-        if not settle_s:
+        if not settle_s or self._source.stops_at_once:
             return
         hold_ms = int((settle_s + STOP_S_MAX) * 1000)
         self._listener.said(f"No run starts now; those under way have {settle_s:g} s to end.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dueline.domain.errors import Invalid
 from dueline.runtime.clock import Clock
 from dueline.store.copying.sides import Source, Target
 from dueline.store.opening import file_of, is_embedded
@@ -10,7 +9,9 @@ from dueline.store.opening import file_of, is_embedded
 
 def make_source(address: str, clock: Clock) -> Source:
     if not is_embedded(address):
-        raise Invalid(("from", "must be an SQLite file: PostgreSQL has tools of its own, such as pg_dump"))
+        from dueline.store.postgres.copy_source import PostgresSource
+
+        return PostgresSource(address)
     from dueline.store.sqlite.copy_source import SqliteSource
 
     return SqliteSource(str(file_of(address, field="from")), clock)

@@ -42,6 +42,8 @@ class Source(Protocol):
     """Where everything comes from. Others write to it until `write_stop`, and what they change is logged from `track` on."""
 
     address: str
+    stops_at_once: bool
+    """Nobody writes to it from `track` on: nothing is logged, and a copy that breaks off starts over."""
 
     async def open(self) -> None:
         """Raises Invalid or Conflict where nothing can be copied from."""

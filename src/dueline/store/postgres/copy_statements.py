@@ -29,6 +29,18 @@ FROM unnest($1::text[], $2::text[]) AS n (tenant, name)
 JOIN dueline.jobs AS j ON j.tenant = n.tenant AND j.name COLLATE "C" = n.name COLLATE "C" AND j.deleted_ms IS NULL
 """
 
+TABLES = """
+SELECT c.relname::text FROM pg_class AS c
+WHERE c.relnamespace = to_regnamespace('dueline') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+"""
+REFUSE = """
+CREATE FUNCTION dueline.refuse_moved() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'DUMOV', MESSAGE = TG_ARGV[0];
+END
+$body$
+"""
+
 Convert = Callable[[Any], Any]
 
 
@@ -45,7 +57,11 @@ class Statements:
         given = ", ".join(f"${place}::{types[column]}[]" for place, column in enumerate(table.key, start=1))
         same = " AND ".join(f"t.{column} = k.{column}" for column in table.key)
         keys = f"unnest({given}) AS k ({', '.join(table.key)})"
-        self.name = table.name
+        self.count = f"SELECT count(*) FROM {name}"
+        self.first = f"SELECT {listed} FROM {name} ORDER BY {ordered} LIMIT $1"
+        self.following = (
+            f"SELECT {listed} FROM {name} WHERE ({ordered}) > ({after}) ORDER BY {ordered} LIMIT ${len(table.key) + 1}"
+        )
         self.is_empty = f"SELECT NOT EXISTS (SELECT FROM {name})"
         self.analyze = f"ANALYZE {name}"
         self.all = f"SELECT {listed} FROM {name}"
@@ -70,6 +86,20 @@ class Statements:
 
 def emptying(tables: Sequence[str]) -> str:
     return f"TRUNCATE {', '.join(f'dueline.{name}' for name in tables)}"
+
+
+def locking(tables: Sequence[str]) -> str:
+    """Others may read."""
+    return f"LOCK TABLE {', '.join(f'dueline.{name}' for name in tables)} IN EXCLUSIVE MODE"
+
+
+def guarding(table: str, reason: str) -> str:
+    """A trigger that refuses every write to a table: it binds processes of every release."""
+    quoted = "'" + reason.replace("'", "''") + "'"
+    return (
+        f"CREATE TRIGGER moved BEFORE INSERT OR UPDATE OR DELETE ON dueline.{table}"
+        f" FOR EACH STATEMENT EXECUTE FUNCTION dueline.refuse_moved({quoted})"
+    )
 
 
 def _ordered(column: str, kind: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import asyncpg
 
-from dueline.domain.errors import StoreUnavailable
+from dueline.domain.errors import StoreMoved, StoreUnavailable
 from dueline.store.postgres.arrays import set_array_codecs
 from dueline.store.postgres.reaching import WatchedConnection, reach
 
@@ -38,6 +38,9 @@ SETTINGS = {
     "enable_bitmapscan": "off",
     "enable_mergejoin": "off",
 }
+MOVED_TO = "moved to "
+"""What a trigger says that refuses a write, because everything was moved; the address follows."""
+_MOVED = "DUMOV"
 _UNAVAILABLE = (
     OSError,
     TimeoutError,
@@ -63,6 +66,10 @@ async def unavailable_when_broken() -> AsyncIterator[None]:
         yield
     except _UNAVAILABLE as error:
         raise StoreUnavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+    except asyncpg.PostgresError as error:
+        if error.sqlstate == _MOVED:
+            raise StoreMoved(str(error).removeprefix(MOVED_TO)) from error
+        raise
 
 
 class Database:

@@ -29,6 +29,8 @@ _BUSY_POLL_S = 0.001
 class SqliteSource:
     """It does not take the file, which belongs to its owner; a lock of its own keeps other copiers away."""
 
+    stops_at_once = False
+
     def __init__(self, path: str, clock: Clock) -> None:
         self.address = os.path.realpath(path)
         self._clock = clock
