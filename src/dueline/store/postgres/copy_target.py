@@ -27,7 +27,14 @@ _LOCK = 0x636F7079696E67
 """Advisory lock number of a copy: the letters of "copying"."""
 _DAYS_MAX = 400
 """Days of history that get a partition of their own; what is older goes to the other days."""
-_SETTINGS = {"application_name": "dueline-copy", "jit": "off"}
+_SETTINGS = {
+    "application_name": "dueline-copy",
+    "jit": "off",
+    # Keys that were given are looked up one by one: nobody has counted the tables yet, and a plan that reads all of one would be made.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+}
 
 
 class PostgresTarget:
