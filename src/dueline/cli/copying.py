@@ -83,10 +83,11 @@ async def _copy(from_: str, to: str, *, settle_s: float, ask: bool) -> Report:
             )
         await target.open()
         with _Bars() as bars:
+            copier = Copier(source, target, clock, SystemChance(), bars)
             try:
-                return await Copier(source, target, clock, SystemChance(), bars).run(settle_s=settle_s)
+                return await copier.run(settle_s=settle_s)
             except DuelineError:
-                bars.said(_SEALED if (await source.standing()).moved else _UNTOUCHED)
+                bars.said(_SEALED if copier.sealed else _UNTOUCHED)
                 raise
 
 

@@ -61,10 +61,13 @@ class Copier:
         self._copy_id = ""
         self._stopped_s = 0.0
         """Since when nobody writes to the source."""
+        self.sealed = False
+        """Whether the source refuses every write, as far as is known."""
 
     async def run(self, *, settle_s: float) -> Report:
         """Both sides are open. Raises Conflict where it cannot go on, and says what to do."""
         standing, half = await self._source.standing(), await self._target.standing()
+        self.sealed = standing.moved
         if standing.moved:
             return await self._finish(standing, half)
         for table in COPIED:
@@ -203,6 +206,7 @@ class Copier:
             under_way = await self._source.running()
             await self._target.set_zones(await self._source.zones())
             await self._source.seal(self._copy_id, self._target.address)
+        self.sealed = True
         await self._target.release()
         stop_s = self._clock.monotonic_s() - self._stopped_s
         self._listener.said(
