@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -14,8 +14,6 @@ from dueline.store.copying.opening import make_source, make_target
 from dueline.store.copying.sides import Source, Target
 from dueline.store.opening import is_embedded
 from tests.store.copying.filling import Contents, contents, contents_of_postgres
-
-Hook = Callable[[str], Awaitable[None] | None]
 
 
 class Died(Exception):
