@@ -23,12 +23,14 @@ class Died(Exception):
 class Calls:
     """Counts the calls of a copier, and lets it die before one of them."""
 
-    def __init__(self, die_at: int | None = None) -> None:
+    def __init__(self, die_at: int | None = None, *, before: str | None = None, nth: int = 1) -> None:
+        """The last is a number among all calls, or among those of a name."""
         self.names: list[str] = []
         self._die_at = die_at
+        self._before, self._nth = before, nth
 
     def next(self, name: str) -> None:
-        if len(self.names) == self._die_at:
+        if len(self.names) == self._die_at or (name == self._before and self.names.count(name) == self._nth - 1):
             raise Died(name)
         self.names.append(name)
 
