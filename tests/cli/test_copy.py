@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_a_dry_run_counts_and_touches_nothing(dueline: Command, file: Path, tmp_
 def test_nothing_is_done_unless_somebody_says_yes(
     dueline: Command, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin", (tmp_path / "empty").open("w+"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
     ended = dueline("db", "copy", "--from", str(file), "--to", str(tmp_path / "b.db"))
     assert ended.code == 1
     assert f"Move {FEW * len(COPIED)} rows from {file} to {tmp_path / 'b.db'}?" in ended.err

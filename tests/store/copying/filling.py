@@ -89,7 +89,7 @@ async def contents_of_postgres(dsn: str) -> Contents:
         await connection.close()
 
 
-def _row(columns: Sequence[tuple[str, str, int]], number: int) -> tuple[Any, ...]:
+def _row(columns: Sequence[tuple[Any, ...]], number: int) -> tuple[Any, ...]:
     return tuple([_value(name, kind, number, required=bool(required)) for name, kind, required in columns])
 
 

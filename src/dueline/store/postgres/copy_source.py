@@ -59,10 +59,10 @@ class PostgresSource:
 
     async def standing(self) -> Standing:
         moved = await self._fetch("SELECT name, checksum FROM dueline.migrations WHERE version = $1", MOVED)
-        return Standing(*moved[0], moved=True) if moved else Standing()
+        return Standing(moved[0][0], moved[0][1], moved=True) if moved else Standing()
 
     async def columns(self, table: Table) -> tuple[str, ...]:
-        types = dict(await self._fetch(sql.COLUMNS, table.name))
+        types = {row[0]: row[1] for row in await self._fetch(sql.COLUMNS, table.name)}
         columns = tuple([name for name in types if name not in table.postgres_only])
         self._statements[table.name] = Statements(table, columns, types)
         return columns

@@ -58,7 +58,7 @@ class PostgresTarget:
         if not exists or not (await self.standing()).other:
             await self._migrate()
         for table in COPIED:
-            self._types[table.name] = dict(await self._fetch(sql.COLUMNS, table.name))
+            self._types[table.name] = {row[0]: row[1] for row in await self._fetch(sql.COLUMNS, table.name)}
 
     async def close(self) -> None:
         if self._connection is not None:

@@ -58,7 +58,8 @@ class SqliteSource:
     async def standing(self) -> Standing:
         moved = self._rows("SELECT name, checksum FROM migrations WHERE version = ?", MOVED)
         if moved:
-            return Standing(*moved[0], moved=True)
+            copy_id, other = moved[0]
+            return Standing(copy_id, other, moved=True)
         if not self._rows("SELECT 1 FROM sqlite_schema WHERE name = 'copy_state'"):
             return Standing()
         return Standing(*self._rows("SELECT copy_id, other FROM copy_state")[0])
@@ -101,12 +102,13 @@ class SqliteSource:
 
     async def changes(self, table: Table, limit: int) -> Changes:
         statements = self._of(table)
+        changes = Changes([], [], 0, more=False)
         with self._opened():
             last, logged = self._rows(statements.log_end, limit)[0]
-            if last is None:
-                return Changes([], [], 0, more=False)
-            keys = self._rows(statements.changed, last)
-            return Changes(keys, self._rows(statements.changed_rows, last), last, more=logged == limit)
+            if last is not None:
+                keys, rows = self._rows(statements.changed, last), self._rows(statements.changed_rows, last)
+                changes = Changes(keys, rows, last, more=logged == limit)
+        return changes
 
     async def forget_changes(self, table: Table, last: int) -> None:
         async with self._writing():
@@ -179,8 +181,12 @@ class SqliteSource:
         except apsw.Error as error:
             raise explain(error) from error
         finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        """What was not committed."""
+        if self._opened().in_transaction:
+            self._opened().execute("ROLLBACK")
 
     async def _begin(self, connection: apsw.Connection) -> None:
         until_s = self._clock.monotonic_s() + _BUSY_S

@@ -110,7 +110,8 @@ def set_up_reader(session: Session) -> None:
 
 def is_refused(error: Exception) -> bool:
     """Whether a trigger refused the write: the only ones that do are those of a move to another store."""
-    return isinstance(error, apsw.ConstraintError) and error.extendedresult == apsw.SQLITE_CONSTRAINT_TRIGGER
+    refused = getattr(error, "extendedresult", None) == apsw.SQLITE_CONSTRAINT_TRIGGER
+    return refused and isinstance(error, apsw.ConstraintError)
 
 
 def explain(error: Exception) -> Exception:
