@@ -65,6 +65,10 @@ ifndef SCENARIO
 endif
 	@SEED='$(SEED)' .venv/bin/python -m proof $(SCENARIO)
 
+.PHONY: moving
+moving: .venv/.ready-dev ## Move a server under load to PostgreSQL, and judge what became of its work: make moving JOBS=1000000 RATE=200
+	@JOBS='$(JOBS)' RATE='$(RATE)' .venv/bin/python -m proof.moving
+
 .PHONY: soak
 soak: .venv/.ready-dev ## Half an hour of load and accidents, and what grows by it: make soak MINUTES=30 RATE=5000
 	@MINUTES='$(MINUTES)' RATE='$(RATE)' SEED='$(SEED)' .venv/bin/python -m proof.soak

@@ -20,6 +20,7 @@ from dueline.domain import limits
 from dueline.domain.addresses import Network, read_network
 from dueline.domain.errors import Invalid
 from dueline.domain.lanes import RESERVED
+from dueline.domain.urls import without_password
 
 PREFIX = "DUELINE_"
 CONFIG_VARIABLE = "DUELINE_CONFIG"
@@ -121,8 +122,7 @@ def shown(settings: Settings, name: str) -> str:
         return "***"
     if isinstance(value, tuple):
         return ",".join(map(str, value))
-    # The password of a database address.
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", str(value))
+    return without_password(str(value))
 
 
 def names() -> list[str]:

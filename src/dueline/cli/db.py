@@ -9,6 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 from msgspec import to_builtins
 
+from dueline.cli import copying
 from dueline.cli.output import Output, OutputOption, print_data, print_table, show
 from dueline.config import load_settings
 from dueline.domain.access import ApiKey, KeyRole
@@ -24,6 +25,7 @@ from dueline.wire.keys import new_key_view
 T = TypeVar("T")
 
 app = typer.Typer(help="The database: its schema and its migrations.", no_args_is_help=True)
+copying.register(app)
 
 Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from dueline.domain.errors import Conflict, DuelineError, Invalid, NotFound, StoreUnavailable, VersionMismatch
+from dueline.domain.errors import (
+    Conflict,
+    DuelineError,
+    Invalid,
+    NotFound,
+    StoreMoved,
+    StoreUnavailable,
+    VersionMismatch,
+)
 from dueline.sdk import errors as sdk
 
 FAILED = 1
@@ -26,6 +34,7 @@ _CODES: list[tuple[type[Exception], int]] = [
     (Conflict, CONFLICT),
     (VersionMismatch, CONFLICT),
     (sdk.Conflict, CONFLICT),
+    (StoreMoved, CONFLICT),
     (StoreUnavailable, UNREACHABLE),
     (sdk.OverQuota, CONFLICT),
     (sdk.Unavailable, UNREACHABLE),

@@ -84,5 +84,13 @@ class StoreUnavailable(DuelineError):
     """The store cannot be reached right now. Whether the last write took effect is unknown: read it again."""
 
 
+class StoreMoved(StoreUnavailable):
+    """Everything that the store held lives elsewhere now: stop, and start again with the address that it names."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"the jobs of this store were moved to {address}: start with --db {address}")
+        self.address = address
+
+
 class SchemaRefused(DuelineError):
     """The store holds a schema this program must not touch: it is newer, damaged, or not Dueline's."""

@@ -71,3 +71,8 @@ def _host_problem(host: str) -> str | None:
     if len(host) > _HOST_LETTERS_MAX or not _HOST.fullmatch(host):
         return f"has a host that cannot be read: {host[:_HOST_LETTERS_MAX]!r}"
     return None
+
+
+def without_password(address: str) -> str:
+    """The address of a database, for people to read."""
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", address)

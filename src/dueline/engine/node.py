@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from dueline.domain.errors import LeaseLost, StoreUnavailable
+from dueline.domain.errors import LeaseLost, StoreMoved, StoreUnavailable
 from dueline.engine.definitions import Definitions
 from dueline.engine.historian import Historian
 from dueline.engine.membership import Membership
@@ -57,7 +57,7 @@ MakePart = Callable[[Membership, Definitions], Part]
 
 
 class Node:
-    """Runs lives one after the other until asked to stop."""
+    """Runs lives one after the other until asked to stop, or until the store was moved elsewhere."""
 
     def __init__(
         self,
@@ -86,6 +86,8 @@ class Node:
             life = Life(self._store, self._clock, self._chance, node, self._parts, self._scheduling)
             try:
                 await life.begin()
+            except StoreMoved:
+                raise
             except StoreUnavailable as error:
                 log.warning("cannot join", reason=str(error))
                 with suppress(TimeoutError):

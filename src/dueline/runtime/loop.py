@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from dueline.domain.errors import LeaseLost, StoreUnavailable
+from dueline.domain.errors import LeaseLost, StoreMoved, StoreUnavailable
 from dueline.runtime.log import get_log
 from dueline.runtime.wakeup import Wakeup
 
@@ -18,7 +18,8 @@ BROKEN_S = 1.0
 
 
 class Loop:
-    """Runs a step until stopped. It survives a store that is away and a step that breaks; only a lost lease ends it."""
+    """Runs a step until stopped. It survives a store that is away and a step that breaks; only a lost lease ends it, or a
+    store that was moved elsewhere."""
 
     def __init__(self, name: str, step: Callable[[], Awaitable[float]], wakeup: Wakeup | None = None) -> None:
         self._name = name
@@ -54,7 +55,7 @@ class Loop:
     async def _guarded_step(self) -> float:
         try:
             delay_s = await self._step()
-        except LeaseLost:
+        except (LeaseLost, StoreMoved):
             raise
         except StoreUnavailable as error:
             if not self._away:

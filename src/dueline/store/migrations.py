@@ -7,8 +7,16 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from dueline.domain.errors import SchemaRefused
+from dueline.domain.errors import SchemaRefused, StoreMoved
 from dueline.store.shapes import Migration, MigrationState
+
+MOVED = 1_000_000
+"""A row of this version says that the store was moved, and has the new address as its checksum."""
+COPYING = 1_000_001
+"""A row of this version says that a copy into the store is not finished, and has the address of its source as its checksum.
+
+Both stand among the migrations because every release refuses a version that it does not know.
+"""
 
 
 @cache
@@ -25,6 +33,12 @@ def load_migrations(dialect: str) -> tuple[Migration, ...]:
 
 def pending(known: Sequence[Migration], applied: Mapping[int, str]) -> list[Migration]:
     """What is still to be applied, given version → checksum of what is. Refuses a store that this program must not touch."""
+    if MOVED in applied:
+        raise StoreMoved(applied[MOVED])
+    if COPYING in applied:
+        raise SchemaRefused(
+            f"a copy from {applied[COPYING]} into this store is not finished: run the same `dueline db copy` again"
+        )
     by_version = {migration.version: migration for migration in known}
     for version, checksum in sorted(applied.items()):
         migration = by_version.get(version)

@@ -20,9 +20,14 @@ def make_store(address: str, clock: Clock) -> Store:
         from dueline.store.postgres.store import PostgresStore
 
         return PostgresStore(address)
-    path = address.removeprefix("sqlite:///")
-    if "://" in path or not path:
-        raise Invalid(("db", f"{address!r} is neither postgresql://…, sqlite:///path nor a file path"))
     from dueline.store.sqlite.store import SqliteStore
 
-    return SqliteStore(Path(path), clock)
+    return SqliteStore(file_of(address), clock)
+
+
+def file_of(address: str, *, field: str = "db") -> Path:
+    """The file of an embedded store."""
+    path = address.removeprefix("sqlite:///")
+    if "://" in path or not path:
+        raise Invalid((field, f"{address!r} is neither postgresql://…, sqlite:///path nor a file path"))
+    return Path(path)

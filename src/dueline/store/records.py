@@ -98,6 +98,15 @@ def join_tags(tags: Sequence[str]) -> str:
     return TAG_SEPARATOR.join(tags)
 
 
+def wrap_tags(tags: Sequence[str]) -> str:
+    """Tags as a row of SQLite keeps them: a separator before, between and after, so that `wrap_tags([tag])` is found in it exactly."""
+    return f"{TAG_SEPARATOR}{join_tags(tags)}{TAG_SEPARATOR}" if tags else ""
+
+
+def unwrap_tags(text: str) -> tuple[str, ...]:
+    return tuple(text[1:-1].split(TAG_SEPARATOR)) if text else ()
+
+
 def encode_calendar(calendar: Calendar) -> str:
     return _encoder.encode(calendar).decode()
 

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import asyncpg
 
-from dueline.domain.errors import StoreUnavailable
+from dueline.domain.errors import StoreMoved, StoreUnavailable
 from dueline.store.postgres.arrays import set_array_codecs
 from dueline.store.postgres.reaching import WatchedConnection, reach
 
@@ -38,6 +38,9 @@ SETTINGS = {
     "enable_bitmapscan": "off",
     "enable_mergejoin": "off",
 }
+MOVED_TO = "moved to "
+"""What a trigger says that refuses a write, because everything was moved; the address follows."""
+_MOVED = "DUMOV"
 _UNAVAILABLE = (
     OSError,
     TimeoutError,
@@ -63,6 +66,10 @@ async def unavailable_when_broken() -> AsyncIterator[None]:
         yield
     except _UNAVAILABLE as error:
         raise StoreUnavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+    except asyncpg.PostgresError as error:
+        if error.sqlstate == _MOVED:
+            raise StoreMoved(str(error).removeprefix(MOVED_TO)) from error
+        raise
 
 
 class Database:
@@ -88,7 +95,7 @@ class Database:
                 command_timeout=STATEMENT_S,
                 server_settings=SETTINGS,
                 statement_cache_size=200,
-                init=_prepare,
+                init=prepare,
                 reset=_keep,
             )
 
@@ -152,7 +159,7 @@ class Database:
 
     async def _connect(self) -> Connection:
         connection = await reach(self._dsn, timeout=CONNECT_S, command_timeout=STATEMENT_S, server_settings=SETTINGS)
-        await _prepare(connection)
+        await prepare(connection)
         return connection
 
     @asynccontextmanager
@@ -166,7 +173,7 @@ class Database:
             await self._pool.release(connection)
 
 
-async def _prepare(connection: Any) -> None:
+async def prepare(connection: Any) -> None:
     """Ids travel as 16 raw bytes in both directions."""
     await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes, decoder=bytes, format="binary")
     set_array_codecs(connection)

@@ -16,7 +16,7 @@ from operator import le
 import asyncpg
 
 from dueline.domain import limits
-from dueline.domain.errors import StoreUnavailable
+from dueline.domain.errors import StoreMoved, StoreUnavailable
 from dueline.domain.fairness import (
     COST,
     KEYS_TOLD_APART,
@@ -90,6 +90,8 @@ class ReservedRanks:
         try:
             # Somebody who gives up does not take the others' ranks away.
             ranks = await asyncio.shield(answer)
+        except StoreMoved as error:
+            raise StoreMoved(error.address) from error
         except StoreUnavailable as error:
             raise StoreUnavailable(str(error)) from error
         return ranks[first : first + len(ready)]

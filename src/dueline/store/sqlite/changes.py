@@ -15,15 +15,15 @@ from dueline.domain.job import Job
 from dueline.domain.limiting import changed_gate
 from dueline.domain.run import first_token
 from dueline.domain.states import HeldReason
-from dueline.store.records import calendar_names, encode_definition, target_type, to_job, to_live_run
+from dueline.store.records import calendar_names, encode_definition, target_type, to_job, to_live_run, wrap_tags
 from dueline.store.sqlite.calendars import calendars_named, unuse_calendars, use_calendars
 from dueline.store.sqlite.flows import rank_all
 from dueline.store.sqlite.ledger import tell
 from dueline.store.sqlite.limits import set_job_gate
-from dueline.store.sqlite.part import Part, is_exhausted, pack, pack_ids, plan_row, queries, wrap_tags
+from dueline.store.sqlite.part import Part, is_exhausted, pack, pack_ids, plan_row, queries
 from dueline.store.sqlite.places import end_runs, vacate
 from dueline.store.sqlite.runs import enqueue
-from dueline.store.sqlite.session import Session
+from dueline.store.sqlite.session import Session, is_refused
 
 _SQL = queries("jobs")
 
@@ -90,7 +90,9 @@ def _write_job(session: Session, job: Job, *, deleted: bool) -> int:
             job.since_ms,
             deleted,
         )
-    except apsw.ConstraintError:
+    except apsw.ConstraintError as error:
+        if is_refused(error):
+            raise
         raise Conflict(f"the name {definition.name!r} is taken") from None
     return generation
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from dueline.domain.ids import RunId
-from dueline.store.records import to_run
+from dueline.store.records import to_run, unwrap_tags
 from dueline.store.requests import NothingDone, only
 from dueline.store.retries import FinishedRun
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Redrive
-from dueline.store.sqlite.part import Part, pack, pack_ids, queries, unwrap_tags
+from dueline.store.sqlite.part import Part, pack, pack_ids, queries
 from dueline.store.sqlite.runs import enqueue
 from dueline.store.sqlite.session import Session
 

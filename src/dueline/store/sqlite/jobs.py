@@ -16,11 +16,12 @@ from dueline.store.records import (
     encode_definition,
     target_type,
     to_job,
+    wrap_tags,
 )
 from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import JobFilter, NewJob, VersionInForce
 from dueline.store.sqlite.calendars import use_calendars
-from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern, wrap_tags
+from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern
 from dueline.store.sqlite.session import Session
 from dueline.store.sqlite.tenants import check_jobs
 from dueline.store.words import Words

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dueline.domain.ids import JobId, first_id_at
 from dueline.domain.ledger import Unfired
 from dueline.domain.run import Run
-from dueline.store.records import to_ledger_row, to_run
+from dueline.store.records import to_ledger_row, to_run, unwrap_tags
 from dueline.store.shapes import LedgerRow
-from dueline.store.sqlite.part import Part, pack, queries, unwrap_tags
+from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("ledger")

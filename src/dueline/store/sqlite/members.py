@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
 from dueline.store.fleet import NO_RATES, Beat, NewNode, Node
-from dueline.store.records import encode_rates, to_node
-from dueline.store.sqlite.part import Part, queries, unwrap_tags, wrap_tags
+from dueline.store.records import encode_rates, to_node, unwrap_tags, wrap_tags
+from dueline.store.sqlite.part import Part, queries
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("members")

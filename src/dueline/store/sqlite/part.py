@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
@@ -16,7 +16,7 @@ from dueline.domain.requests import RequestKey
 from dueline.domain.run import NewRun
 from dueline.domain.sharding import shard_of
 from dueline.store.queries import load_queries
-from dueline.store.records import TAG_SEPARATOR, delay_ms, is_zoned, join_tags
+from dueline.store.records import delay_ms, is_zoned, wrap_tags
 from dueline.store.requests import IN_HAND, NothingDone
 from dueline.store.sqlite.database import Database
 from dueline.store.sqlite.session import Session
@@ -135,15 +135,6 @@ def plan_row(job: Job, *, generation: int, stale: bool) -> tuple[Any, ...]:
 def is_exhausted(position: Position) -> bool:
     """Whether nothing of a schedule is left to decide: it has no plan."""
     return position.next_ms is None and position.awaiting is None
-
-
-def wrap_tags(tags: Sequence[str]) -> str:
-    """Tags as a row keeps them: a separator before, between and after, so that `wrap_tags([tag])` is found in it exactly."""
-    return f"{TAG_SEPARATOR}{join_tags(tags)}{TAG_SEPARATOR}" if tags else ""
-
-
-def unwrap_tags(text: str) -> tuple[str, ...]:
-    return tuple(text[1:-1].split(TAG_SEPARATOR)) if text else ()
 
 
 def tag_pattern(tag: str | None) -> str | None:

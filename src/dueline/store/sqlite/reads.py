@@ -5,9 +5,9 @@ from __future__ import annotations
 from dueline.domain.ids import RunId
 from dueline.domain.run import Run
 from dueline.store.pages import RunPage, edge_arguments, id_bounds, way_to
-from dueline.store.records import SHOWN, to_at_gate, to_run
+from dueline.store.records import SHOWN, to_at_gate, to_run, unwrap_tags
 from dueline.store.shapes import RunFilter
-from dueline.store.sqlite.part import Part, queries, tag_pattern, unwrap_tags
+from dueline.store.sqlite.part import Part, queries, tag_pattern
 from dueline.store.sqlite.session import Session
 from dueline.store.standings import Standing, Waiting
 

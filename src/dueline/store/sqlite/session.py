@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from dueline.domain.errors import SchemaRefused, StoreUnavailable
+from dueline.domain.errors import SchemaRefused, StoreMoved, StoreUnavailable
 from dueline.runtime.clock import Clock
 
 MEMORY = ":memory:"
@@ -15,6 +15,10 @@ _BUSY_MS = 5_000
 _STATEMENTS_CACHED = 512
 """As many as the driver takes. After each use a statement goes into the next slot, and drives out what is there: so these are the last
 uses, not the last statements, and what was used before them is compiled anew, which takes several times as long as most of them do."""
+
+MOVED_TO = "moved to "
+"""What a trigger says that refuses a write, because the file was moved; the address follows."""
+STARTS_WAIT = "no run starts while the file is being moved"
 
 _DAMAGED = (apsw.NotADBError, apsw.CorruptError)
 _UNAVAILABLE = (
@@ -105,12 +109,23 @@ def set_up_reader(session: Session) -> None:
     session.rows("PRAGMA temp_store = MEMORY")
 
 
+def is_refused(error: Exception) -> bool:
+    """Whether a trigger refused the write: the only ones that do are those of a move to another store."""
+    refused = getattr(error, "extendedresult", None) == apsw.SQLITE_CONSTRAINT_TRIGGER
+    return refused and isinstance(error, apsw.ConstraintError)
+
+
 def explain(error: Exception) -> Exception:
     """The error that a caller can do something about, for one that SQLite gave."""
     if isinstance(error, _DAMAGED):
         refused = SchemaRefused(f"the file is damaged, or not an SQLite database: {error}")
         refused.__cause__ = error
         return refused
+    if is_refused(error):
+        said = str(error)
+        moving = StoreMoved(said.removeprefix(MOVED_TO)) if said.startswith(MOVED_TO) else StoreUnavailable(said)
+        moving.__cause__ = error
+        return moving
     if isinstance(error, _UNAVAILABLE):
         unavailable = StoreUnavailable(f"SQLite: {error}")
         unavailable.__cause__ = error

@@ -1,0 +1,1 @@
+"""Moving everything that a store holds into another one, while processes work in it."""
