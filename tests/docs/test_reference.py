@@ -43,6 +43,7 @@ from dueline.wire.desk import (
     ReportInput,
     ResultForm,
 )
+from dueline.wire.events import AttemptEventView, EventView, JobEventView, RunEventView
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
 from dueline.wire.jobs import JobInput, JobView
 from dueline.wire.jobtypes import JobTypeView
@@ -74,6 +75,7 @@ FORMS = [
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
     *(WhyView, GateView, SharesView, TenantShareView),
+    *(EventView, RunEventView, JobEventView, AttemptEventView),
     *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
     *(TenantInput, TenantView, QuotasForm, UsedView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dueline.domain.events import Told
 from dueline.domain.states import RUN_MOVES, EndReason, HeldReason, JobState, RunKind, RunState
 from dueline.store.fleet import Role
 from dueline.store.queries import load_queries
@@ -43,6 +44,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "history.forget_other",
             # SQLite has one process.
             "history.sweeping",
+            # SQLite has one writer, whose rows are seen in the order of their numbers.
+            "events.writing",
             # SQLite looks for each at next to no cost.
             "plans.fire_new",
             "runs.enqueue_new",
@@ -60,6 +63,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
         {
             # SQLite has no statements that write in their WITH clause.
             "deadletters.keep",
+            "events.mark",
             "plans.fire_exhaust",
             "plans.fire_finish",
             "plans.fire_move",
@@ -89,8 +93,10 @@ ONLY_IN: dict[str, frozenset[str]] = {
 }
 
 STATES = frozenset(RunState) | frozenset(JobState)
-# Words in quotes that are no states: kinds, reasons and roles, and the names of settings.
-OTHER_WORDS = frozenset({*RunKind, *HeldReason, *EndReason, *Role, "synchronous_commit", "off", "lock_timeout"})
+# Words in quotes that are no states: kinds, reasons, roles and what is told, the names of settings, and a kind of lock.
+OTHER_WORDS = frozenset(
+    {*RunKind, *HeldReason, *EndReason, *Role, *Told, "synchronous_commit", "off", "lock_timeout", "relation"}
+)
 
 # States that a statement only counts, of runs that it does not move.
 COUNTED = {"runs.claim": frozenset({RunState.HELD}), "runs.confirm_exclusive": frozenset({RunState.HELD})}

@@ -15,6 +15,7 @@ from dueline.engine.backfills import Backfills
 from dueline.engine.calendars import CalendarDesk
 from dueline.engine.deadletters import DeadLetters
 from dueline.engine.desk import Desk
+from dueline.engine.events import Events
 from dueline.engine.execution.secrets import Secrets
 from dueline.engine.fleet import Fleet
 from dueline.engine.forecasts import Forecasts
@@ -66,7 +67,13 @@ class Surface(Vitals, frozen=True, kw_only=True):
     tenants: Tenants
     desk: Desk
     requests: Requests
+    events: Events
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
+
+    def close(self) -> None:
+        """Let nobody wait any longer: the server is about to stop."""
+        self.desk.close()
+        self.events.close()
 
 
 def make_surface(
@@ -101,6 +108,7 @@ def make_surface(
         tenants=Tenants(store, quotas),
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),
         requests=Requests(store),
+        events=Events(store, time, clock),
         ready=ready,
         tallies=tallies,
         payload_bytes_max=payload_bytes_max,

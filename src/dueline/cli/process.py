@@ -147,7 +147,7 @@ class Process:
             tallies=lambda: self._tallies(fenced=surface.desk.fenced_total),
             payload_bytes_max=self._settings.payload_bytes_max,
         )
-        server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.desk.close)
+        server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.close)
         await server.start()
         return server
 

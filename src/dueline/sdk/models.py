@@ -7,6 +7,7 @@ members of an enum: they stay text.
 
 from __future__ import annotations
 
+from dueline.domain.events import EventType
 from dueline.domain.ledger import Verdict
 from dueline.domain.run import OutcomeKind
 from dueline.domain.states import JobState, RunKind, RunState
@@ -16,6 +17,7 @@ from dueline.wire.bulk import BulkJobsView, BulkRunsView, JobItem, RunItem, RunR
 from dueline.wire.calendars import CalendarView
 from dueline.wire.deadletters import BulkRedriveView, DeadLetterView, ExecutedView, PurgeView
 from dueline.wire.desk import AcceptedView, HeartbeatView, LeasedView, LeaseView, RegisteredView
+from dueline.wire.events import AttemptEventView, EventView, JobEventView, RunEventView
 from dueline.wire.forecasts import ForecastView
 from dueline.wire.health import Health
 from dueline.wire.jobs import JobView
@@ -38,6 +40,7 @@ from dueline.wire.workers import WorkerState, WorkerView
 
 __all__ = [
     "AcceptedView",
+    "AttemptEventView",
     "AttemptView",
     "AuditView",
     "BackfillItem",
@@ -47,6 +50,8 @@ __all__ = [
     "BulkRunsView",
     "CalendarView",
     "DeadLetterView",
+    "EventType",
+    "EventView",
     "ExecutedView",
     "FieldProblem",
     "FireView",
@@ -54,6 +59,7 @@ __all__ = [
     "Health",
     "HeartbeatView",
     "HttpTargetForm",
+    "JobEventView",
     "JobItem",
     "JobState",
     "JobTypeView",
@@ -74,6 +80,7 @@ __all__ = [
     "RecoveryView",
     "RegisteredView",
     "RetryForm",
+    "RunEventView",
     "RunItem",
     "RunKind",
     "RunRef",

@@ -20,6 +20,7 @@ from dueline.domain.changes import DecideChange
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
+from dueline.store.events import EventStore
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.names import Names
 from dueline.store.requests import RequestStore
@@ -361,6 +362,7 @@ class Store(
     JobTypeStore,
     CalendarStore,
     HistoryStore,
+    EventStore,
     Protocol,
 ):
     """Everything together, with its life: open, use, close. Wake-ups are hints and may be lost."""

@@ -7,6 +7,7 @@ from dueline.store.postgres.cancels import CancelPart
 from dueline.store.postgres.changes import ChangePart
 from dueline.store.postgres.database import Database
 from dueline.store.postgres.deadletters import DeadLetterPart
+from dueline.store.postgres.events import EventPart
 from dueline.store.postgres.gates import GatePart
 from dueline.store.postgres.history import HistoryPart
 from dueline.store.postgres.jobs import JobPart
@@ -58,6 +59,7 @@ class PostgresStore(
     JobTypePart,
     CalendarPart,
     HistoryPart,
+    EventPart,
 ):
     """Any number of processes may open the same database."""
 

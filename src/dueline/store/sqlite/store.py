@@ -11,6 +11,7 @@ from dueline.store.sqlite.cancels import CancelPart
 from dueline.store.sqlite.changes import ChangePart
 from dueline.store.sqlite.database import Database
 from dueline.store.sqlite.deadletters import DeadLetterPart
+from dueline.store.sqlite.events import EventPart
 from dueline.store.sqlite.flows import FlowPart
 from dueline.store.sqlite.gates import GatePart
 from dueline.store.sqlite.history import HistoryPart
@@ -60,6 +61,7 @@ class SqliteStore(
     JobTypePart,
     CalendarPart,
     HistoryPart,
+    EventPart,
 ):
     """One process owns the file; `clock` is the store's clock. The path `:memory:` keeps everything in memory.
 

@@ -73,6 +73,10 @@ WITH owned AS MATERIALIZED (
     UPDATE dueline.jobs AS j
     SET state = 'finished', updated_ms = dueline.now_ms()
     WHERE j.id = ANY(ARRAY(SELECT job_id FROM exhausted)) AND j.state = 'active'
+    RETURNING j.id, j.version
+), announced AS (
+    INSERT INTO dueline.changes (at_ms, told, ids, versions)
+    SELECT dueline.now_ms(), 'finished', array_agg(id), array_agg(version) FROM finished HAVING count(*) > 0
 ), fired AS (
     SELECT job_id FROM moved UNION ALL SELECT job_id FROM exhausted
 ), written AS (

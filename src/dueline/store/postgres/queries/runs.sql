@@ -234,6 +234,8 @@ WITH ended AS (
     INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
     SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
     ON CONFLICT (run_id) DO NOTHING
+), announced AS (
+    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
 )
 SELECT
     coalesce(array_agg(id), '{}') AS ids, CASE WHEN $9::boolean THEN array_agg(job_id) END AS job_ids,
@@ -305,17 +307,21 @@ WITH chosen AS MATERIALIZED (
     WHERE
         r.id = ANY(ARRAY(SELECT id FROM chosen)) AND (SELECT p.run_id <> r.id FROM dueline.places AS p WHERE p.job_id = r.job_id)
     RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
+), kept AS (
+    INSERT INTO dueline.history (
+        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+    )
+    SELECT
+        id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+        dueline.now_ms(), NULL, attempts_made, lost, $3, tags, parent_id, spec, attempts
+    FROM ended
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, job_id, finished_ms
+), announced AS (
+    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
 )
-INSERT INTO dueline.history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-    dueline.now_ms(), NULL, attempts_made, lost, $3, tags, parent_id, spec, attempts
-FROM ended
-ON CONFLICT (id) DO NOTHING
-RETURNING id, job_id, finished_ms;
+SELECT id, job_id, finished_ms FROM kept;
 
 -- name: sweep_places
 -- A place is worth what its run is: one whose run is not live is nobody's. Asked of each by its id: as a join it may have been planned while
@@ -428,6 +434,8 @@ WITH asked AS MATERIALIZED (
     INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
     SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
     ON CONFLICT (run_id) DO NOTHING
+), announced AS (
+    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
 )
 SELECT id, NULL AS ended_job_id, NULL AS ended_ms, queue FROM back
 UNION ALL
