@@ -48,6 +48,7 @@ from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, Propos
 from dueline.wire.jobs import JobInput, JobView
 from dueline.wire.jobtypes import JobTypeView
 from dueline.wire.limits import ConcurrencyForm, LimitInput, LimitView, StartRateForm
+from dueline.wire.notices import NotifyForm
 from dueline.wire.occurrences import MoveInput, OccurrenceView
 from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewView
@@ -75,7 +76,7 @@ FORMS = [
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
     *(WhyView, GateView, SharesView, TenantShareView),
-    *(EventView, RunEventView, JobEventView, AttemptEventView),
+    *(EventView, RunEventView, JobEventView, AttemptEventView, NotifyForm),
     *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
     *(TenantInput, TenantView, QuotasForm, UsedView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView),

@@ -64,6 +64,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             # SQLite has no statements that write in their WITH clause.
             "deadletters.keep",
             "events.mark",
+            "notices.any",
+            "notices.keep",
             "plans.fire_exhaust",
             "plans.fire_finish",
             "plans.fire_move",

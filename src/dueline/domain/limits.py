@@ -227,6 +227,8 @@ CLAIM_BATCH = 1_000
 FINISH_BATCH = 1_000
 RECLAIM_BATCH = 500
 PROMOTE_BATCH = 1_000
+NOTICE_BATCH = 200
+"""Ends that somebody is told of in one transaction: each is a run with its body."""
 FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000

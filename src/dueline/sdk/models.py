@@ -23,6 +23,7 @@ from dueline.wire.health import Health
 from dueline.wire.jobs import JobView
 from dueline.wire.jobtypes import JobTypeView
 from dueline.wire.limits import LimitView
+from dueline.wire.notices import NotifyForm
 from dueline.wire.occurrences import OccurrenceView
 from dueline.wire.pages import Page
 from dueline.wire.policies import MisfireForm, RetryForm
@@ -69,6 +70,7 @@ __all__ = [
     "LimitView",
     "MisfireForm",
     "NewSecretView",
+    "NotifyForm",
     "OccurrenceView",
     "OutcomeKind",
     "Page",

@@ -23,6 +23,7 @@ from dueline.domain.run import NewRun, Run
 from dueline.store.events import EventStore
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.names import Names
+from dueline.store.notices import NoticeStore
 from dueline.store.requests import RequestStore
 from dueline.store.shapes import (
     Blocked,
@@ -66,7 +67,7 @@ from dueline.store.uniques import UniqueStore
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
 or are about to be), `stale` (plans must be looked at again), `cancel` (a run under way is to end), `drain` (a process is to
-end), or `ready/QUEUE`."""
+end), `notices` (somebody is to be told of an end; not every store says so), or `ready/QUEUE`."""
 
 
 class SchemaStore(Protocol):
@@ -363,6 +364,7 @@ class Store(
     CalendarStore,
     HistoryStore,
     EventStore,
+    NoticeStore,
     Protocol,
 ):
     """Everything together, with its life: open, use, close. Wake-ups are hints and may be lost."""

@@ -17,6 +17,7 @@ from dueline.store.postgres.ledger import LedgerPart
 from dueline.store.postgres.limits import LimitPart
 from dueline.store.postgres.members import MemberPart
 from dueline.store.postgres.notices import Notices
+from dueline.store.postgres.noticing import NoticePart
 from dueline.store.postgres.plans import PlanPart
 from dueline.store.postgres.progress import ProgressPart
 from dueline.store.postgres.queues import QueuePart
@@ -60,6 +61,7 @@ class PostgresStore(
     CalendarPart,
     HistoryPart,
     EventPart,
+    NoticePart,
 ):
     """Any number of processes may open the same database."""
 

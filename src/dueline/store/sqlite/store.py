@@ -21,6 +21,7 @@ from dueline.store.sqlite.leases import LeasePart
 from dueline.store.sqlite.ledger import LedgerPart
 from dueline.store.sqlite.limits import LimitPart
 from dueline.store.sqlite.members import MemberPart
+from dueline.store.sqlite.noticing import NoticePart
 from dueline.store.sqlite.plans import PlanPart
 from dueline.store.sqlite.progress import ProgressPart
 from dueline.store.sqlite.queues import QueuePart
@@ -62,6 +63,7 @@ class SqliteStore(
     CalendarPart,
     HistoryPart,
     EventPart,
+    NoticePart,
 ):
     """One process owns the file; `clock` is the store's clock. The path `:memory:` keeps everything in memory.
 

@@ -18,3 +18,11 @@ CREATE TABLE dueline.change_sweeps (
     one   boolean PRIMARY KEY DEFAULT true CHECK (one),
     swept bigint NOT NULL
 );
+
+-- notifies is whether somebody may want to be told of the run's end; null where nobody does.
+ALTER TABLE dueline.runs ADD COLUMN notifies boolean;
+
+-- Ends that somebody may have to be told of, until that is seen to.
+CREATE TABLE dueline.notices (
+    run_id uuid PRIMARY KEY
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);

@@ -62,6 +62,8 @@ WITH ended AS (
     RETURNING id, job_id, finished_ms
 ), announced AS (
     INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
+), noted AS (
+    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
 )
 SELECT id, job_id, finished_ms FROM kept;
 
@@ -107,6 +109,8 @@ WITH chosen AS MATERIALIZED (
     RETURNING id, job_id, finished_ms
 ), announced AS (
     INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
+), noted AS (
+    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
 )
 SELECT id, job_id, finished_ms FROM kept;
 
@@ -137,6 +141,8 @@ WITH chosen AS MATERIALIZED (
     RETURNING id, job_id, finished_ms
 ), announced AS (
     INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
+), noted AS (
+    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
 )
 SELECT id, job_id, finished_ms FROM kept;
 
@@ -172,6 +178,8 @@ WITH ended AS (
     RETURNING id, job_id, finished_ms
 ), announced AS (
     INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
+), noted AS (
+    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
 )
 SELECT id, job_id, finished_ms FROM kept;
 
@@ -212,5 +220,7 @@ WITH chosen AS MATERIALIZED (
     RETURNING id, job_id, finished_ms
 ), announced AS (
     INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
+), noted AS (
+    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
 )
 SELECT id, job_id, finished_ms FROM kept;

@@ -16,3 +16,13 @@ CREATE TABLE change_sweeps (
     one   INTEGER PRIMARY KEY CHECK (one = 1),
     swept INTEGER NOT NULL
 ) STRICT;
+
+-- notifies is whether somebody may want to be told of the run's end; null where nobody does.
+ALTER TABLE runs ADD COLUMN notifies INTEGER;
+-- Whether there are any: as a rule there are none.
+CREATE INDEX runs_notifies ON runs (id) WHERE notifies;
+
+-- Ends that somebody may have to be told of, until that is seen to.
+CREATE TABLE notices (
+    run_id BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID;
