@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from dueline.api import events
 from dueline.domain import limits
+from dueline.domain.errors import StoreUnavailable
 from dueline.domain.events import EventMark, EventType
 from dueline.domain.states import RunState
 from tests.api.serving import TARGET, ServedApi
@@ -351,6 +353,28 @@ def test_there_is_no_story_of_a_run_that_is_not_there(api: ServedApi) -> None:
 def test_every_type_is_known_to_the_filter(api: ServedApi) -> None:
     for kind in EventType:
         assert api.call("GET", f"/v1/events?type={kind}", headers=JSON).status == 200
+
+
+def test_a_store_that_is_away_is_waited_for(own_api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_AWAY_S", 0.01)
+
+    async def take_away(store: Any) -> None:
+        ask, left = store.event_bounds, [5]
+
+        async def away() -> Any:
+            left[0] -= 1
+            if left[0] >= 0:
+                raise StoreUnavailable("away")
+            return await ask()
+
+        store.event_bounds = away
+
+    with Listener(own_api.url) as listener:
+        listener.hear_beat()
+        own_api.on_store(take_away)
+        run_id = run(own_api)
+        assert told(listener.hear_many(1)) == [("run.succeeded", run_id)]
+        assert listener.beats > 1, "it hears that somebody is there"
 
 
 def test_data_is_one_line_whatever_is_in_it(own_api: ServedApi) -> None:

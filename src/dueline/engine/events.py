@@ -106,15 +106,18 @@ class Events:
         if mark.seq <= found.swept:
             mark = EventMark(mark.origin_ms, found.swept + 1)
             return EventPage([self._reset(mark)], mark)
-        entries = list(islice(_entries(found.rows, mark), limits.EVENTS_LOOKED_MAX))
+        entries = islice(_entries(found.rows, mark), limits.EVENTS_LOOKED_MAX)
         events: list[Event] = []
-        for entry, event in zip(entries, await self._events(match, entries, mark.origin_ms), strict=True):
-            mark = entry.behind(mark.origin_ms)
-            if event is not None:
-                events.append(event)
-            if len(events) == limit:
-                return EventPage(events, mark)
-        if len(found.rows) < limits.EVENT_ROWS_MAX and len(entries) < limits.EVENTS_LOOKED_MAX and mark.seq <= until:
+        looked = 0
+        while some := list(islice(entries, limits.EVENTS_PAGE)):
+            looked += len(some)
+            for entry, event in zip(some, await self._events(match, some, mark.origin_ms), strict=True):
+                mark = entry.behind(mark.origin_ms)
+                if event is not None:
+                    events.append(event)
+                if len(events) == limit:
+                    return EventPage(events, mark)
+        if len(found.rows) < limits.EVENT_ROWS_MAX and looked < limits.EVENTS_LOOKED_MAX and mark.seq <= until:
             mark = EventMark(mark.origin_ms, until + 1)
         return EventPage(events, mark)
 

@@ -24,14 +24,14 @@ SELECT coalesce(max(swept), 0) FROM dueline.change_sweeps;
 INSERT INTO dueline.changes (at_ms, told, ids, versions, state) VALUES (dueline.now_ms(), $1, $2, $3, $4);
 
 -- name: ended
--- Runs that ended, as listeners are told of them. Asked by their ids, whatever else an index could answer.
+-- Runs that ended, as listeners are told of them. Each is looked up by its id, which says in which of the days it is: asked for as a list, every
+-- day would be looked through for all of them.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, '' AS attempts
-FROM dueline.history
-WHERE
-    id = ANY($2::uuid[]) AND (tenant = $1) IS TRUE
-    AND CASE WHEN $3::uuid IS NULL THEN true ELSE job_id = $3 END;
+    h.id, h.job_id, h.version, h.tenant, h.kind, h.state, h.queue, h.priority, h.tags, h.scheduled_ms, h.due_ms, h.created_ms,
+    h.claimed_ms, h.started_ms, h.finished_ms, h.attempt, h.lost, h.worker, h.reason, h.parent_id, '' AS attempts
+FROM unnest($2::uuid[]) AS w (id)
+CROSS JOIN LATERAL (SELECT * FROM dueline.history WHERE id = w.id OFFSET 0) AS h
+WHERE h.tenant = $1 AND CASE WHEN $3::uuid IS NULL THEN true ELSE h.job_id = $3 END;
 
 -- name: names
 SELECT id, name FROM dueline.jobs WHERE id = ANY($2::uuid[]) AND (tenant = $1) IS TRUE;
