@@ -147,6 +147,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     worker: str | None = None
     """Who began an attempt."""
 
+    @property
+    def job_id(self) -> JobId | None:
+        """The job that it is about."""
+        if self.job is not None:
+            return self.job.id
+        return None if self.run is None else self.run.job_id
+
 
 class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody wants to be told; what is None does not matter."""
@@ -159,12 +166,9 @@ class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     def wants(self, event: Event) -> bool:
         if self.type is not None and event.type is not self.type:
             return False
-        if self.run_id is not None:
-            return event.run is not None and event.run.id == self.run_id
-        if self.job_id is not None:
-            job_id = event.job.id if event.job is not None else event.run and event.run.job_id
-            return job_id == self.job_id
-        return True
+        if self.run_id is not None and (event.run is None or event.run.id != self.run_id):
+            return False
+        return self.job_id is None or self.job_id == event.job_id
 
 
 def parse_step(text: str, *, field: str) -> int:
