@@ -26,6 +26,12 @@ async def cluster(under_test: StoreUnderTest) -> AsyncIterator[Cluster]:
         yield cluster
 
 
+@pytest.fixture(autouse=True)
+def answered(target: Target) -> None:
+    for path in ("/work", "/ended"):
+        target.on(path, lambda _: Answer())
+
+
 def asking(target: Target, *on: RunState, path: str = "/work") -> Execution:
     notify = Notify(url=f"{target.url}/ended", on=on)
     return Execution(target=HttpTarget(url=target.url + path), retry=ONCE, notify=notify)

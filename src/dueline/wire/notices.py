@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from dueline.domain.job import Notify
 from dueline.domain.states import TERMINAL, RunState
@@ -18,7 +19,7 @@ _NO_PLACES = "must not have places for values: the body says which run it is"
 class NotifyForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A call that tells of the end of a run. `on` names the states of ends that are told."""
 
-    url: str
+    url: str | UnsetType
     on: list[str] = msgspec.field(default_factory=_ON.copy)
     headers: dict[str, str] = {}
     sign: bool = True
@@ -33,15 +34,17 @@ def to_notify(form: NotifyForm | None, problems: Problems) -> Notify | None:
             problems.add(f"notify.on[{index}]", f"must be one of {', '.join(_ENDS)}")
     if not form.on:
         problems.add("notify.on", f"must name an end: {', '.join(_ENDS)}. Leave notify out to be told of none")
-    check_url(form.url, problems, field="notify.url", has_job=False)
-    check_headers(form.headers, problems, field="notify.headers", has_job=False)
-    if compile_template(form.url, as_text) is not None:
+    url = "" if form.url is UNSET else form.url
+    if compile_template(url, as_text) is not None:
         problems.add("notify.url", _NO_PLACES)
+    elif form.url is not UNSET:
+        check_url(url, problems, field="notify.url", has_job=False)
+    check_headers(form.headers, problems, field="notify.headers", has_job=False)
     for name, value in form.headers.items():
         if compile_template(value, as_text) is not None:
             problems.add(f"notify.headers.{name}", _NO_PLACES)
     told = tuple(state for state in _ENDS if state in form.on)
-    return Notify(url=form.url, on=told, headers=form.headers, sign=form.sign)
+    return Notify(url=url, on=told, headers=form.headers, sign=form.sign)
 
 
 def notify_form(notify: Notify | None) -> NotifyForm | None:
