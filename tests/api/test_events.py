@@ -267,7 +267,7 @@ def test_a_reader_that_takes_nothing_is_cut_off(own_api: ServedApi, monkeypatch:
         assert lazy.recv(12) == b"HTTP/1.1 200"
         while own_api.listening:
             threading.Event().wait(0.02)
-        size = 0
+        size, tail = 0, b""
         while chunk := lazy.recv(65_536):
             size += len(chunk)
             tail = chunk

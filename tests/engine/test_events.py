@@ -22,9 +22,9 @@ async def events(store: Store) -> Events:
     return Events(store, lambda: time, clock)
 
 
-async def end(store: Store, count: int, **fields: str) -> list[bytes]:
+async def end(store: Store, count: int, *, tenant: str = TENANT) -> list[bytes]:
     """So many runs that end together."""
-    claims = await run_and_claim(store, *(a_run(**fields) for _ in range(count)))
+    claims = await run_and_claim(store, *(a_run(tenant=tenant) for _ in range(count)))
     await store.finish([a_finish(claimed) for claimed in claims])
     return [claimed.run_id for claimed in claims]
 

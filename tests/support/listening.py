@@ -58,7 +58,7 @@ class Listener:
         return None
 
     def hear_many(self, count: int) -> list[Heard]:
-        heard = []
+        heard: list[Heard] = []
         for _ in range(count):
             event = self.hear()
             assert event is not None, f"the stream ended after {heard}"

@@ -44,16 +44,16 @@ class _Entry(NamedTuple):
     """One thing that a row tells of."""
 
     row: ChangeRow
-    index: int
+    nth: int
 
     @property
     def id(self) -> bytes:
-        return self.row.ids[self.index]
+        return self.row.ids[self.nth]
 
     def behind(self, origin_ms: int) -> EventMark:
         """How far somebody is who was told this."""
-        is_last = self.index + 1 == len(self.row.ids)
-        return EventMark(origin_ms, self.row.seq + 1) if is_last else EventMark(origin_ms, self.row.seq, self.index + 1)
+        is_last = self.nth + 1 == len(self.row.ids)
+        return EventMark(origin_ms, self.row.seq + 1) if is_last else EventMark(origin_ms, self.row.seq, self.nth + 1)
 
 
 class Events:
@@ -177,8 +177,8 @@ class Events:
 
 def _entries(rows: Sequence[ChangeRow], mark: EventMark) -> Iterator[_Entry]:
     for row in rows:
-        for index in range(mark.told if row.seq == mark.seq else 0, len(row.ids)):
-            yield _Entry(row, index)
+        for nth in range(mark.told if row.seq == mark.seq else 0, len(row.ids)):
+            yield _Entry(row, nth)
 
 
 def _ended(entry: _Entry, mark: EventMark, runs: dict[RunId, Run]) -> Event | None:
@@ -194,6 +194,6 @@ def _changed(entry: _Entry, mark: EventMark, names: dict[JobId, str]) -> Event |
         return None
     state = _STATES.get(row.told) if row.state is None else row.state
     assert state is not None, "where what is told does not say the state, the row does"
-    version = _FIRST_VERSION if row.versions is None else row.versions[entry.index]
+    version = _FIRST_VERSION if row.versions is None else row.versions[entry.nth]
     job = JobTold(job_id, names[job_id], state, version)
     return Event(id=mark.text, type=job_type(row.told), at_ms=row.at_ms, job=job)
