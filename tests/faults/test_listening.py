@@ -45,11 +45,11 @@ def check(heard: list[Heard], expected: int) -> None:
 
 async def test_a_killed_server_leaves_no_hole(postgres_dsn: str, postgres_store: PostgresStore, tmp_path: Path) -> None:
     with processes() as started, witness(tmp_path) as target:
-        worker = DuelineProcess(tmp_path, "worker", "worker", db=postgres_dsn)
-        started.append(worker)
+        started += [DuelineProcess(tmp_path, role, role, db=postgres_dsn) for role in ("worker", "scheduler")]
         api = DuelineProcess(tmp_path, "api0", "api", "--port", "0", db=postgres_dsn)
         started.append(api)
-        worker.wait_until_running()
+        for process in started:
+            process.wait_until_running()
         url = api.wait_until_running()
         assert url is not None
         last_id: str | None = now(url)

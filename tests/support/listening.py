@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from http.client import HTTPConnection, IncompleteRead
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -47,8 +48,12 @@ class Listener:
         self._connection.close()
 
     def hear(self) -> Heard | None:
-        """The next event, or None when the stream has ended in order. Raises ConnectionError when it broke off."""
+        """The next event, or None when the stream has ended in order. Raises ConnectionError when it broke off, and TimeoutError
+        when there were signs of life and nothing else for too long."""
+        deadline_s = time.monotonic() + PATIENCE_S
         while (block := self._block()) is not None:
+            if time.monotonic() > deadline_s:
+                raise TimeoutError("nothing is told")
             lines = [line.partition(": ") for line in block]
             said = {name: value for name, _, value in lines if name}
             self.beats += any(not name for name, _, _ in lines)
