@@ -10,7 +10,7 @@ from tests.faults.scenes import call, enqueue
 from tests.support.dueline import DuelineProcess, processes, witness
 from tests.support.listening import Heard, Listener
 
-RUNS = 600
+RUNS = 300
 KILLS = 3
 WAIT_S_MAX = 60.0
 
@@ -54,7 +54,7 @@ async def test_a_killed_server_leaves_no_hole(postgres_dsn: str, postgres_store:
         assert url is not None
         last_id: str | None = now(url)
         soon_ms = await postgres_store.now_ms() + 500
-        await enqueue(postgres_store, target.url, RUNS, due_ms=soon_ms, spread_ms=4_000)
+        await enqueue(postgres_store, f"{target.url}/slow/0.01", RUNS, due_ms=soon_ms, spread_ms=4_000)
         heard: list[Heard] = []
         for number in range(1, KILLS + 1):
             some, last_id = hear_some(url, last_id, RUNS // (KILLS + 2))
