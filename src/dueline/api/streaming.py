@@ -39,12 +39,12 @@ class EventStream(Response):
         self._reading = reading
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if scope["method"] == "HEAD":
-            await self._blocks.aclose()
-            await send({"type": "http.response.body", "body": b""})
-            return
         with self._reading:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            if scope["method"] == "HEAD":
+                await self._blocks.aclose()
+                await send({"type": "http.response.body", "body": b""})
+                return
             sending = asyncio.create_task(self._send_all(send))
             leaving = asyncio.create_task(_until_left(receive))
             try:
