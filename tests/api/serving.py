@@ -84,6 +84,12 @@ class ServedApi:
         assert self._surface is not None
         return self._surface.desk.waiting
 
+    @property
+    def listening(self) -> int:
+        """How many listen to events."""
+        assert self._surface is not None
+        return self._surface.events.readers
+
     def on_store(self, ask: Callable[[Store], Awaitable[T]]) -> T:
         async def asked() -> T:
             assert self._store is not None
@@ -140,7 +146,7 @@ class ServedApi:
 
         self._surface = surface = make_surface(store, lambda: keeper.time, clock, SystemChance(), ready=ready)
         await surface.keyring.create_first(ADMIN_KEY)
-        self._server = ApiServer(make_app(surface), "127.0.0.1", 0, stopping=surface.desk.close)
+        self._server = ApiServer(make_app(surface), "127.0.0.1", 0, stopping=surface.close)
         await self._server.start()
 
     async def _stop(self) -> None:

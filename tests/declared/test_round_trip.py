@@ -69,6 +69,8 @@ POLICIES: list[Any] = [
     {"concurrency": {"limit": 5, "key": "x"}, "overlap": "queue_one", "rate": {"limit": 100, "per": "1m"}},
     {"queue": "q", "priority": 0, "fairness_key": "f", "region": "eu", "requires": ["gpu", "a"], "tags": ["on", "a b"]},
     {"timeout": "90s", "run_timeout": "1h", "expires_after": "5m"},
+    {"notify": {"url": URL}},
+    {"notify": {"url": URL, "on": ["cancelled", "failed"], "headers": {"X-A": "b"}}},
 ]
 
 

@@ -68,6 +68,10 @@ async def test_the_programs_do_what_the_guide_says(world: World) -> None:
     assert first.startswith("sync is called next at 20")
     assert [line[10:] for line in await world.said_by("saying")] == ["T06:00:00.000Z"] * 3
     assert await world.said_by("waiting") == ["succeeded 200 welcome"]
+    assert await world.said_by("following") == [
+        "run.succeeded True True",
+        "['run.created', 'attempt.started', 'attempt.ended', 'run.succeeded']",
+    ]
     many = await world.said_by("many")
     assert (many[0], many[-1]) == ("2500 asked for, 0 refused", "100 on a page; go on with True")
     assert "{'succeeded'}" in (told := await world.said_by("coroutines"))
@@ -84,7 +88,7 @@ def test_the_test_of_the_guide_passes(pytester: pytest.Pytester) -> None:
 
 
 def test_every_program_is_run() -> None:
-    assert set(EXAMPLES) == {"first", "saying", "waiting", "many", "coroutines", "careful", "test_orders"}
+    assert set(EXAMPLES) == {"first", "saying", "waiting", "following", "many", "coroutines", "careful", "test_orders"}
     assert TEXT.count("```python") == len(EXAMPLES)
 
 

@@ -43,11 +43,13 @@ from dueline.wire.desk import (
     ReportInput,
     ResultForm,
 )
+from dueline.wire.events import AttemptEventView, EventView, JobEventView, RunEventView
 from dueline.wire.forecasts import ForecastView, HotMinuteView, PeakView, ProposalView, ShareView
 from dueline.wire.jobs import JobInput, JobView, NewJobInput
 from dueline.wire.jobtypes import JobTypeView
 from dueline.wire.keys import CallerView, KeyInput, KeyView, NewKeyView
 from dueline.wire.limits import ConcurrencyForm, LimitInput, LimitView, StartRateForm
+from dueline.wire.notices import NotifyForm
 from dueline.wire.occurrences import MoveInput, OccurrenceView
 from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.previews import ChangesView, FireView, PreviewInput, PreviewView
@@ -102,6 +104,7 @@ FORMS = [
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
     *(WhyView, GateView, SharesView, TenantShareView),
+    *(EventView, RunEventView, JobEventView, AttemptEventView, NotifyForm),
     *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
     *(TenantInput, TenantView, QuotasForm, UsedView),
     *(QueueView, WorkerView, JobTypeView, SecretView, NewSecretView, KeyInput, KeyView, NewKeyView, CallerView),

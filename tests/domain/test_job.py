@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dueline.domain.job import Definition, Delivery, Execution, HttpTarget, Tls
+from dueline.domain.job import Definition, Delivery, Execution, HttpTarget, Notify, Tls
 from dueline.domain.localtime import DstGap, DstOverlap
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Misfire, MisfirePolicy
 from dueline.domain.retry import Backoff, Conditions, RetryPolicy
 from dueline.domain.run import OutcomeKind
 from dueline.domain.schedule import After, At, ChangedOccurrence, Cron, Every, OnExcluded, Repeat, Rule, Schedule
+from dueline.domain.states import RunState
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 numbers = st.integers(0, 2**53)
@@ -53,6 +54,13 @@ retries = st.builds(
     cap_ms=numbers,
     max_lost=numbers,
 )
+notifies = st.builds(
+    Notify,
+    url=texts,
+    on=st.lists(st.sampled_from(RunState), max_size=2).map(tuple),
+    headers=st.dictionaries(texts, texts, max_size=2),
+    sign=st.booleans(),
+)
 executions = st.builds(
     Execution,
     target=targets,
@@ -60,6 +68,7 @@ executions = st.builds(
     timeout_ms=numbers,
     run_timeout_ms=st.none() | numbers,
     delivery=st.sampled_from(Delivery),
+    notify=st.none() | notifies,
 )
 shapes: dict[str, Any] = {
     "timezone": texts,

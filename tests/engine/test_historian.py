@@ -21,16 +21,23 @@ HOUR_S = 3_600.0
 
 
 class Passes:
-    """History that is swept in so many passes, and so many requests that are too old."""
+    """History that is swept in so many passes, and so many requests and changes that are too old."""
 
-    def __init__(self, passes: int, requests: int = 0) -> None:
+    def __init__(self, passes: int, requests: int = 0, changes: int = 0) -> None:
         self.left = passes
         self.requests = requests
+        self.changes = changes
         self.calls: list[str] = []
 
     async def forget_requests(self, *, limit: int) -> int:
         forgotten = min(self.requests, limit)
         self.requests -= forgotten
+        return forgotten
+
+    async def forget_changes(self, *, kept_ms: int, limit: int) -> int:
+        assert kept_ms == limits.EVENTS_KEPT_MS
+        forgotten = min(self.changes, limit)
+        self.changes -= forgotten
         return forgotten
 
     async def prepare_history(self, *, days_ahead: int) -> None:
@@ -58,6 +65,14 @@ async def test_they_follow_until_all_requests_are_forgotten_that_are_too_old() -
     historian = Historian(history, keep_days=7)
     delays = [await historian.step() for _ in range(3)]
     assert (history.requests, delays[2]) == (0, HOUR_S)
+    assert max(delays[:2]) < 0.1
+
+
+async def test_they_follow_until_all_changes_are_forgotten_that_are_too_old() -> None:
+    history = Passes(0, changes=2 * limits.HISTORY_SWEPT_MAX)
+    historian = Historian(history, keep_days=7)
+    delays = [await historian.step() for _ in range(3)]
+    assert (history.changes, delays[2]) == (0, HOUR_S)
     assert max(delays[:2]) < 0.1
 
 

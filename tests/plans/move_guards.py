@@ -84,6 +84,7 @@ MOVE_GUARDS = [
             limits.AHEAD_MS,
             *run_columns([], []),
             *told_columns([]),
+            [],
         ],
         by="plans_pkey jobs_pkey",
         rows_max=6 * ASKED,

@@ -15,11 +15,13 @@ NOUNS = (
     "calendars",
     "cancels",
     "deadletters",
+    "events",
     "flows",
     "gates",
     "jobs",
     "ledger",
     "limits",
+    "notices",
     "plans",
     "progress",
     "queues",
@@ -53,6 +55,8 @@ HOT = {
     "jobs.search": "SEARCH j USING INDEX jobs_page (tenant=? AND id>? AND id<?)",
     "jobs.page_of_names": "SEARCH j USING INDEX jobs_name (tenant=? AND name>? AND name<?)",
     "jobs.lock_runs": "SEARCH runs USING INDEX runs_job (job_id=?)",
+    "notices.any": "SCAN runs USING INDEX runs_notifies",
+    "notices.keep": "SEARCH runs USING PRIMARY KEY (id=?)",
     "plans.next_due": "SEARCH plans USING COVERING INDEX plans_due (due_ms>?)",
     "plans.stale": "SEARCH p USING INDEX plans_stale (shard=?)",
     "plans.spoil_zoned": "SEARCH plans USING INDEX plans_zoned (shard=?)",
@@ -66,6 +70,9 @@ HOT = {
     "deadletters.count": "SEARCH d USING PRIMARY KEY (tenant=?)",
     "deadletters.purge": "SEARCH dead_letters USING PRIMARY KEY (tenant=? AND run_id=?)",
     "deadletters.redriven": "SEARCH h USING PRIMARY KEY (id=?)",
+    "events.rows": "SEARCH changes USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+    "events.ended": "SEARCH h USING PRIMARY KEY (id=?)",
+    "events.names": "SEARCH j USING INDEX sqlite_autoindex_jobs_1 (id=?)",
     "flows.look": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=? AND rank>?)",
     "flows.rebuild": "SEARCH runs USING INDEX runs_ready (queue=? AND lane=?)",
     "flows.clocks": "SEARCH r USING INDEX runs_ready (queue=? AND lane=? AND rank>?)",
@@ -138,6 +145,7 @@ PARAMETER = re.compile(r"\?(\d+)")
 def connection() -> Iterator[apsw.Connection]:
     connection = apsw.Connection(":memory:")
     connection.create_scalar_function("now_ms", _now_ms, 0, deterministic=True)
+    connection.execute("CREATE TABLE migrations (version INTEGER PRIMARY KEY, applied_ms INTEGER NOT NULL)")
     for migration in load_migrations("sqlite"):
         connection.execute(migration.sql)
     yield connection

@@ -163,3 +163,17 @@ def test_runs_go_one_after_the_other_on_the_virtual_clock(dueline: VirtualDuelin
         dueline.run_job(job["id"])
     dueline.advance("1h")
     assert times(dueline) == ["01-01 00:00:00", "01-01 00:01:30", "01-01 00:03:00"]
+
+
+def test_whoever_asked_is_told_of_an_end_at_once(dueline: VirtualDueline) -> None:
+    dueline.respond(lambda call: 404 if call.url.endswith("/work") else None)
+    dueline.create_job(
+        schedule={"at": "2026-01-01T00:10:00Z"},
+        target={"url": "http://shop.test/work"},
+        notify={"url": "http://shop.test/ended"},
+    )
+    dueline.advance("1h")
+    assert [call.url for call in dueline.calls] == ["http://shop.test/work", "http://shop.test/ended"]
+    assert times(dueline) == ["01-01 00:10:00", "01-01 00:10:00"]
+    told = dueline.calls[1].json()
+    assert (told["type"], told["run"]["status"]) == ("run.failed", 404)

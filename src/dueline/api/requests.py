@@ -16,7 +16,7 @@ from dueline.domain import limits
 from dueline.domain.access import Caller
 from dueline.domain.errors import Invalid, NotFound
 from dueline.domain.ids import JobId, RunId, parse_job_id, parse_run_id
-from dueline.wire.labels import CONTROL, read_instant
+from dueline.wire.labels import CONTROL, read_duration, read_instant
 from dueline.wire.problems import Problems
 from dueline.wire.reading import read_body
 
@@ -204,6 +204,18 @@ class Query:
             with self.problems.gathering():
                 return parse_job_id(text)
         return None
+
+    def run_id(self) -> RunId | None:
+        text = self.text("run_id")
+        if text is not None:
+            with self.problems.gathering():
+                return parse_run_id(text)
+        return None
+
+    def wait_s(self, *, most_ms: int) -> float:
+        """How long the answer may wait for something to tell: not at all without one."""
+        value = self.text("wait")
+        return 0.0 if value is None else read_duration(value, "wait", self.problems, least_ms=0, most_ms=most_ms) / 1000
 
     def number(self, name: str) -> float | None:
         """A number such as 5 or 0.5."""

@@ -16,6 +16,7 @@ from dueline.engine.backfills import Backfills
 from dueline.engine.calendars import CalendarDesk
 from dueline.engine.deadletters import DeadLetters
 from dueline.engine.desk import Desk
+from dueline.engine.events import Events
 from dueline.engine.execution.secrets import Secrets
 from dueline.engine.fleet import Fleet
 from dueline.engine.forecasts import Forecasts
@@ -71,7 +72,13 @@ class Surface(Vitals, frozen=True, kw_only=True):
     desk: Desk
     requests: Requests
     keyring: Keyring
+    events: Events
     payload_bytes_max: int = limits.PAYLOAD_BYTES_MAX
+
+    def close(self) -> None:
+        """Let nobody wait any longer: the server is about to stop."""
+        self.desk.close()
+        self.events.close()
 
 
 def make_surface(
@@ -108,6 +115,7 @@ def make_surface(
         desk=Desk(store, time, clock, chance, keys_of=Secrets(store, clock).keys_of),
         requests=Requests(store),
         keyring=Keyring(store, time, clock, chance),
+        events=Events(store, time, clock),
         ready=ready,
         tallies=tallies,
         payload_bytes_max=payload_bytes_max,

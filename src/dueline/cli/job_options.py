@@ -68,6 +68,8 @@ _EXECUTION: dict[str, Any] = {
     "expires_after": options.ExpiresAfter,
     "require": options.Requires,
     **_LIMITS,
+    "notify_url": options.NotifyUrl,
+    "notify_on": options.NotifyOn,
     "delivery": options.Delivery,
 }
 _JOB: dict[str, Any] = {
@@ -191,6 +193,7 @@ def _execution(said: dict[str, Any]) -> dict[str, Any]:
         **options.given(tags=said["tag"], requires=said["require"]),
         **options.concurrency_of(said["concurrency"], said["concurrency_key"]),
         **options.rate_of(said["rate"], said["rate_burst"], said["rate_key"]),
+        **options.notify_of(said["notify_url"], said["notify_on"]),
         **options.given(
             **{
                 name: said[name]

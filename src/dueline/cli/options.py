@@ -108,6 +108,11 @@ RateBurst = Annotated[
     int | None, typer.Option("--rate-burst", help="How many of them may start at once. Default: all of them.")
 ]
 RateKey = Annotated[str | None, typer.Option("--rate-key", help="Of all runs with the same key, in place of the job.")]
+NotifyUrl = Annotated[str | None, typer.Option("--notify-url", help="Where to tell of the ends of runs.")]
+NotifyOn = Annotated[
+    list[str] | None,
+    typer.Option("--notify-on", help="An end to tell of; repeat it. Default: failed and expired."),
+]
 Delivery = Annotated[str | None, typer.Option("--delivery", help="at_least_once or at_most_once.")]
 At = Annotated[str | None, typer.Option("--at", help="Once, at an RFC 3339 time.")]
 In = Annotated[str | None, typer.Option("--in", help="Once, after a while such as 2s or PT15M.")]
@@ -226,6 +231,11 @@ def retry_of(
 def concurrency_of(limit: int | None, key: str | None) -> dict[str, Any]:
     concurrency = given(limit=limit, key=key)
     return {"concurrency": concurrency} if concurrency else {}
+
+
+def notify_of(url: str | None, on: list[str] | None) -> dict[str, Any]:
+    notify = given(url=url, on=on)
+    return {"notify": notify} if notify else {}
 
 
 def rate_of(text: str | None, burst: int | None, key: str | None = None) -> dict[str, Any]:

@@ -154,7 +154,7 @@ class Process:
             payload_bytes_max=self._settings.payload_bytes_max,
         )
         self.first_key = await first_key(surface.keyring, self._settings)
-        server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.desk.close)
+        server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.close)
         await server.start()
         self.key_path = await keep(surface.keyring, self._settings, server.port, self.first_key)
         return server

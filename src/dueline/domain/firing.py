@@ -77,4 +77,5 @@ def make_run(
         expires_ms=definition.execution.expires_ms(due_ms),
         fairness_key=definition.fairness_key,
         missed=missed,
+        notifies=definition.execution.notifies,
     )

@@ -15,7 +15,7 @@ from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Misfire, Position
 from dueline.domain.retry import RetryPolicy
 from dueline.domain.schedule import Schedule
-from dueline.domain.states import JobState
+from dueline.domain.states import JobState, RunState
 from dueline.domain.statuses import Statuses
 
 DEFAULT_TENANT = "default"
@@ -97,6 +97,16 @@ class StartRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str | None = None
 
 
+class Notify(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whom to tell of the end of a run: by a call, which is a run of its own."""
+
+    url: str
+    on: tuple[RunState, ...]
+    """Of which ends."""
+    headers: dict[str, str] = {}
+    sign: bool = True
+
+
 class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How one run is carried out: all a worker needs to know of a job."""
 
@@ -112,6 +122,11 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     """Labels that its worker must have."""
     concurrency: Concurrency | None = None
     rate: StartRate | None = None
+    notify: Notify | None = None
+
+    @property
+    def notifies(self) -> bool:
+        return self.notify is not None
 
     @property
     def lane(self) -> str:

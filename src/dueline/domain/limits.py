@@ -242,6 +242,8 @@ CLAIM_BATCH = 1_000
 FINISH_BATCH = 1_000
 RECLAIM_BATCH = 500
 PROMOTE_BATCH = 1_000
+NOTICE_BATCH = 200
+"""Ends that somebody is told of in one transaction: each is a run with its body."""
 FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000
@@ -317,6 +319,24 @@ DEFINITION_BYTES = 1_000
 """The payload of a version that counts for one. A larger one counts for as many, so that what is kept stays within some 200 MB."""
 STALE_BATCH = 200
 """Plans looked at again in one pass, each in a transaction of its own: a new calendar must not hold up the firing."""
+EVENTS_KEPT_MS = 3_600_000
+"""How long listeners may be away and still be told all: at ten thousand runs a second an hour of ends takes half a gigabyte."""
+EVENTS_POLL_S = 0.1
+"""How often a process with listeners looks for news, for all of them together. Without listeners it does not."""
+EVENTS_PAGE = 200
+"""Things told at once. A reader has no more of them in memory here, however slow it is."""
+EVENTS_LOOKED_MAX = 1_000
+"""Ends and changes that are looked at for a page, whoever's they are: others have their turn in between."""
+EVENT_ROWS_MAX = 50
+"""Rows of the record that are read at once; each may tell of a thousand runs."""
+EVENT_READERS_MAX = 200
+"""Listeners of one process: each is a connection, and looks at all that happens."""
+EVENT_BEAT_S = 15.0
+"""How often a listener hears something even if nothing happens: half of what impatient proxies wait."""
+EVENT_STALL_S = 30.0
+"""A listener that takes nothing for so long is cut off. It may come back with the last id that it has."""
+RUN_LOOK_S = 0.25
+"""How often a single run is looked at for somebody who listens to it."""
 HISTORY_DAYS_AHEAD = 3
 HISTORY_SWEPT_MAX = 1_000
 """Finished runs that one pass of a sweep looks at: others wait for it for milliseconds."""

@@ -53,4 +53,5 @@ def redriven_run(
         expires_ms=execution.expires_ms(due_ms),
         fairness_key="" if version is None else version.definition.fairness_key,
         missed=True,
+        notifies=execution.notifies,
     )

@@ -140,5 +140,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What it shares its tenant's turns by; see `domain.fairness`."""
     missed: bool = False
     """Whether what is on time goes first."""
+    notifies: bool = False
+    """Whether somebody may want to be told of its end; see `domain.notices`."""
     token: int = 0
     """Where its tokens begin. A run that was taken back by a change of its job and is written again must not repeat them."""

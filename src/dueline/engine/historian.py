@@ -1,4 +1,5 @@
-"""Makes room in history for the days to come, and forgets what is too old: finished runs, and requests with their answers."""
+"""Makes room in history for the days to come, and forgets what is too old: finished runs, requests with their answers, and what
+listeners were told."""
 
 from __future__ import annotations
 
@@ -13,9 +14,11 @@ _PAUSE_S = 0.02
 
 
 class HistorianStore(HistoryStore, Protocol):
-    """What a historian needs of the store; see `RequestStore`."""
+    """What a historian needs of the store; see `RequestStore` and `EventStore`."""
 
     async def forget_requests(self, *, limit: int) -> int: ...
+
+    async def forget_changes(self, *, kept_ms: int, limit: int) -> int: ...
 
 
 class Historian:
@@ -29,6 +32,7 @@ class Historian:
             await self._store.prepare_history(days_ahead=limits.HISTORY_DAYS_AHEAD)
         most = limits.HISTORY_SWEPT_MAX
         requests = await self._store.forget_requests(limit=most)
+        changes = await self._store.forget_changes(kept_ms=limits.EVENTS_KEPT_MS, limit=most)
         runs = await self._store.sweep_history(keep_days=self._keep_days, limit=most)
-        self._sweeping = runs or requests == most
+        self._sweeping = runs or most in (requests, changes)
         return _PAUSE_S if self._sweeping else _AGAIN_S

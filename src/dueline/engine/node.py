@@ -18,6 +18,7 @@ from dueline.domain.errors import LeaseLost, StoreMoved, StoreUnavailable
 from dueline.engine.definitions import Definitions
 from dueline.engine.historian import Historian
 from dueline.engine.membership import Membership
+from dueline.engine.notifier import Notifier
 from dueline.engine.promoter import Promoter
 from dueline.engine.reaper import Reaper
 from dueline.engine.replanner import Replanner
@@ -147,13 +148,15 @@ class Life:
         self._promoter_loop = Loop("promoter", self._promoter.step)
         self._reaper = Reaper(store, self.membership, definitions, clock, chance)
         self._reaper_loop = Loop("reaper", self._reaper.step)
+        self._notifier_loop = Loop("notifier", Notifier(store, self.membership, definitions).step)
         self._historian_loop = Loop("historian", Historian(store, keep_days=scheduling.history_days).step)
         self._schedules = node.role is not Role.WORKER
         self._parts = [make(self.membership, definitions) for make in parts]
         self._loops = [self._heartbeat]
         if self._schedules:
             self._loops += [self._roster_loop, self._shards_loop, self._scheduler_loop]
-            self._loops += [self._replanner_loop, self._promoter_loop, self._reaper_loop, self._historian_loop]
+            self._loops += [self._replanner_loop, self._promoter_loop, self._reaper_loop]
+            self._loops += [self._notifier_loop, self._historian_loop]
         for part in self._parts:
             self._loops += part.loops()
         self._tasks: list[asyncio.Task[None]] = []
@@ -208,6 +211,8 @@ class Life:
             # Whoever hands shards over is leaving, or somebody came: look who is there first.
             self._roster_loop.wakeup.wake()
             self._shards_loop.wakeup.wake()
+        elif topic == "notices":
+            self._notifier_loop.wakeup.wake()
         elif topic == "drain":
             self._heartbeat.wakeup.wake()
         else:

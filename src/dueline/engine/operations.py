@@ -238,6 +238,7 @@ class Operations:
             lane=definition.execution.lane,
             expires_ms=definition.execution.expires_ms(now_ms),
             fairness_key=definition.fairness_key,
+            notifies=definition.execution.notifies,
         )
 
     async def cancel_run(self, tenant: str, run_id: RunId) -> CancelAnswer:
@@ -292,6 +293,7 @@ class Operations:
                     expires_ms=asked.execution.expires_ms(due_ms),
                     spec=_encoder.encode(asked.execution).decode(),
                     fairness_key=asked.fairness_key,
+                    notifies=asked.execution.notifies,
                 )
             )
         return runs

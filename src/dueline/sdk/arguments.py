@@ -11,6 +11,7 @@ import msgspec
 
 from dueline.domain.errors import Invalid
 from dueline.sdk.errors import invalid
+from dueline.wire.notices import NotifyForm
 from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.schedules import ScheduleForm
 from dueline.wire.targets import TargetView
@@ -57,6 +58,8 @@ class _Execution(TypedDict, total=False):
     requires: Sequence[str]
     concurrency: int | Mapping[str, Any] | None
     rate: Mapping[str, Any] | None
+    notify: Mapping[str, Any] | NotifyForm | None
+    """Whom to tell of the end of a run: `{"url": "https://…", "on": ["failed"]}`."""
     delivery: str
     tags: Sequence[str]
 

@@ -31,6 +31,7 @@ from dueline.sdk.pool import CONNECTIONS_MAX, Pool
 from dueline.sdk.resources.calendars import Calendars
 from dueline.sdk.resources.dead_letters import DeadLetters
 from dueline.sdk.resources.desk import Desk
+from dueline.sdk.resources.events import Events
 from dueline.sdk.resources.health import Healths
 from dueline.sdk.resources.job_types import JobTypes
 from dueline.sdk.resources.jobs import Jobs
@@ -70,6 +71,7 @@ class Resources(Resource[D]):
         self.job_types = JobTypes(driver)
         self.signing_secret = SigningSecret(driver)
         self.keys = Keys(driver)
+        self.events = Events(driver)
         self.audits = Audits(driver)
         self.recovery = Recovery(driver)
         self.forecasts = Forecasts(driver)

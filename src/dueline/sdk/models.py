@@ -8,6 +8,7 @@ members of an enum: they stay text.
 from __future__ import annotations
 
 from dueline.domain.access import KeyRole
+from dueline.domain.events import EventType
 from dueline.domain.ledger import Verdict
 from dueline.domain.run import OutcomeKind
 from dueline.domain.states import JobState, RunKind, RunState
@@ -17,12 +18,14 @@ from dueline.wire.bulk import BulkJobsView, BulkRunsView, JobItem, RunItem, RunR
 from dueline.wire.calendars import CalendarView
 from dueline.wire.deadletters import BulkRedriveView, DeadLetterView, ExecutedView, PurgeView
 from dueline.wire.desk import AcceptedView, HeartbeatView, LeasedView, LeaseView, RegisteredView
+from dueline.wire.events import AttemptEventView, EventView, JobEventView, RunEventView
 from dueline.wire.forecasts import ForecastView
 from dueline.wire.health import Health
 from dueline.wire.jobs import JobView
 from dueline.wire.jobtypes import JobTypeView
 from dueline.wire.keys import CallerView, KeyView, NewKeyView
 from dueline.wire.limits import LimitView
+from dueline.wire.notices import NotifyForm
 from dueline.wire.occurrences import OccurrenceView
 from dueline.wire.pages import Page
 from dueline.wire.policies import MisfireForm, RetryForm
@@ -41,6 +44,7 @@ from dueline.wire.workers import WorkerState, WorkerView
 
 __all__ = [
     "AcceptedView",
+    "AttemptEventView",
     "AttemptView",
     "AuditView",
     "BackfillItem",
@@ -54,6 +58,8 @@ __all__ = [
     "DeadLetterView",
     "DefinitionView",
     "DiffView",
+    "EventType",
+    "EventView",
     "ExecutedView",
     "FieldProblem",
     "FireView",
@@ -61,6 +67,7 @@ __all__ = [
     "Health",
     "HeartbeatView",
     "HttpTargetForm",
+    "JobEventView",
     "JobItem",
     "JobState",
     "JobTypeView",
@@ -73,6 +80,7 @@ __all__ = [
     "MisfireForm",
     "NewKeyView",
     "NewSecretView",
+    "NotifyForm",
     "OccurrenceView",
     "OutcomeKind",
     "Page",
@@ -84,6 +92,7 @@ __all__ = [
     "RecoveryView",
     "RegisteredView",
     "RetryForm",
+    "RunEventView",
     "RunItem",
     "RunKind",
     "RunRef",

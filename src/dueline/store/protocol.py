@@ -21,8 +21,10 @@ from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
 from dueline.store.access import KeyStore
+from dueline.store.events import EventStore
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.names import Names
+from dueline.store.notices import NoticeStore
 from dueline.store.requests import RequestStore
 from dueline.store.retries import RetryStore
 from dueline.store.shapes import (
@@ -68,7 +70,7 @@ from dueline.store.words import Words
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
 or are about to be), `stale` (plans must be looked at again), `cancel` (a run under way is to end), `drain` (a process is to
-end), or `ready/QUEUE`."""
+end), `notices` (somebody is to be told of an end; not every store says so), or `ready/QUEUE`."""
 
 
 class SchemaStore(Protocol):
@@ -382,6 +384,8 @@ class Store(
     JobTypeStore,
     CalendarStore,
     HistoryStore,
+    EventStore,
+    NoticeStore,
     Protocol,
 ):
     """Everything together, with its life: open, use, close. Wake-ups are hints and may be lost."""

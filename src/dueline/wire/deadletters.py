@@ -14,6 +14,7 @@ from dueline.domain.redriving import RedriveVersion
 from dueline.domain.run import Run
 from dueline.wire.labels import CONTROL, check_key, check_near, check_queue, check_rate, read_instant
 from dueline.wire.limits import ConcurrencyForm, StartRateForm, concurrency_form, start_rate_form
+from dueline.wire.notices import NotifyForm, notify_form
 from dueline.wire.policies import RetryForm, retry_form
 from dueline.wire.problems import Problems
 from dueline.wire.runs import RunView, run_view
@@ -71,6 +72,7 @@ class ExecutedView(msgspec.Struct, frozen=True, kw_only=True):
     requires: tuple[str, ...]
     concurrency: ConcurrencyForm | None
     rate: StartRateForm | None
+    notify: NotifyForm | None
     delivery: Delivery
 
 
@@ -143,6 +145,7 @@ def _executed(execution: Execution) -> ExecutedView:
         requires=execution.requires,
         concurrency=concurrency_form(execution.concurrency),
         rate=start_rate_form(execution.rate),
+        notify=notify_form(execution.notify),
         delivery=execution.delivery,
     )
 

@@ -28,6 +28,7 @@ from dueline.wire.labels import (
 )
 from dueline.wire.limits import ConcurrencyForm, StartRateForm, concurrency_form, start_rate_form, with_limits
 from dueline.wire.merging import merge
+from dueline.wire.notices import NotifyForm, notify_form, to_notify
 from dueline.wire.policies import (
     DEFAULT_MISFIRE,
     DEFAULT_RETRY,
@@ -67,6 +68,7 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     requires: list[str] = []
     concurrency: ConcurrencyForm | int | None = None
     rate: StartRateForm | None = None
+    notify: NotifyForm | None = None
     overlap: Overlap | UnsetType = UNSET
     misfire: MisfireForm = DEFAULT_MISFIRE
     delivery: Delivery = Delivery.AT_LEAST_ONCE
@@ -105,6 +107,7 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     requires: list[str] | UnsetType | None = UNSET
     concurrency: dict[str, Any] | int | UnsetType | None = UNSET
     rate: dict[str, Any] | UnsetType | None = UNSET
+    notify: dict[str, Any] | UnsetType | None = UNSET
     overlap: Overlap | UnsetType | None = UNSET
     misfire: dict[str, Any] | UnsetType | None = UNSET
     delivery: Delivery | UnsetType | None = UNSET
@@ -130,6 +133,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     requires: tuple[str, ...]
     concurrency: ConcurrencyForm | None
     rate: StartRateForm | None
+    notify: NotifyForm | None
     overlap: Overlap
     misfire: MisfireForm
     delivery: Delivery
@@ -224,6 +228,8 @@ class ExecutionForm(Protocol):
     @property
     def rate(self) -> StartRateForm | None: ...
     @property
+    def notify(self) -> NotifyForm | None: ...
+    @property
     def delivery(self) -> Delivery: ...
 
 
@@ -252,6 +258,7 @@ def to_execution(
         delivery=asked.delivery,
         expires_after_ms=expires_after_ms,
         requires=tuple(sorted(asked.requires)),
+        notify=None if asked.notify is None else to_notify(asked.notify, problems),
     )
     return with_limits(execution, asked.concurrency, asked.rate, problems, has_job=has_job)
 
@@ -289,6 +296,7 @@ def job_view(job: Job) -> JobView:
         requires=execution.requires,
         concurrency=concurrency_form(execution.concurrency),
         rate=start_rate_form(execution.rate),
+        notify=notify_form(execution.notify),
         overlap=definition.overlap,
         misfire=misfire_form(definition.misfire),
         delivery=execution.delivery,
@@ -338,6 +346,7 @@ def _writable(definition: Definition) -> dict[str, Any]:
             requires=list(execution.requires),
             concurrency=concurrency_form(execution.concurrency),
             rate=start_rate_form(execution.rate),
+            notify=notify_form(execution.notify),
             overlap=definition.overlap,
             misfire=misfire_form(definition.misfire),
             delivery=execution.delivery,

@@ -17,6 +17,7 @@ from dueline.wire.dedupe import DedupeInput, to_dedupe
 from dueline.wire.jobs import TIMEOUT_DEFAULT, to_execution
 from dueline.wire.labels import check_fairness_key, check_priority, check_queue, check_region, check_tags, read_instant
 from dueline.wire.limits import ConcurrencyForm, StartRateForm
+from dueline.wire.notices import NotifyForm
 from dueline.wire.policies import DEFAULT_RETRY, RetryForm
 from dueline.wire.problems import Problems
 from dueline.wire.targets import TargetForm
@@ -37,6 +38,7 @@ class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_
     requires: list[str] = []
     concurrency: ConcurrencyForm | int | None = None
     rate: StartRateForm | None = None
+    notify: NotifyForm | None = None
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     tags: list[str] = []
     due_at: str | None = None

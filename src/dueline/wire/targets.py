@@ -153,11 +153,11 @@ def _to_http(form: TargetForm, problems: Problems, *, payload_bytes_max: int, ha
             problems.add(f"target.{name}", "has no use for an HTTP call: say type task, or leave it out")
     url = "" if form.url is UNSET else form.url
     if form.url is not UNSET:
-        _check_url(url, problems, has_job=has_job)
+        check_url(url, problems, field="target.url", has_job=has_job)
     elif not problems.touch("target.url"):
         problems.add("target.url", "is required")
     if form.headers:
-        _check_headers(form.headers, problems, has_job=has_job)
+        check_headers(form.headers, problems, field="target.headers", has_job=has_job)
     if form.body is not None:
         _check_body(form.body, problems, payload_bytes_max=payload_bytes_max, has_job=has_job)
     return HttpTarget(
@@ -227,7 +227,7 @@ def _read_method(method: str, problems: Problems) -> str:
     return method.upper()
 
 
-def _check_url(url: str, problems: Problems, *, has_job: bool) -> None:
+def check_url(url: str, problems: Problems, *, field: str, has_job: bool) -> None:
     """A template is looked at as it will be with values put in."""
     reasons = list(templates.template_problems(url, has_job=has_job)) if "{{" in url else []
     if not reasons:
@@ -235,7 +235,7 @@ def _check_url(url: str, problems: Problems, *, has_job: bool) -> None:
         reason = url_problem(url if template is None else template.fill(templates.SAMPLE))
         reasons = [] if reason is None else [reason]
     for reason in reasons:
-        problems.add("target.url", reason)
+        problems.add(field, reason)
 
 
 def _check_body(body: Any, problems: Problems, *, payload_bytes_max: int, has_job: bool) -> None:
@@ -319,19 +319,20 @@ def _ca_problem(text: str) -> str | None:
     return None
 
 
-def _check_headers(headers: dict[str, str], problems: Problems, *, has_job: bool) -> None:
+def check_headers(headers: dict[str, str], problems: Problems, *, field: str, has_job: bool) -> None:
+    """Refuse what no client may send, each by its name behind `field`."""
     if len(headers) > limits.HEADERS_MAX:
-        problems.add("target.headers", f"must be at most {limits.HEADERS_MAX}")
+        problems.add(field, f"must be at most {limits.HEADERS_MAX}")
         return
     seen = set()
     for name, value in headers.items():
         if reason := _header_problem(name, value):
-            problems.add(f"target.headers.{CONTROL.sub('?', name)}", reason)
+            problems.add(f"{field}.{CONTROL.sub('?', name)}", reason)
         elif name.lower() in seen:
-            problems.add(f"target.headers.{name}", "is given twice, in different letters")
+            problems.add(f"{field}.{name}", "is given twice, in different letters")
         else:
             for reason in templates.template_problems(value, has_job=has_job):
-                problems.add(f"target.headers.{name}", reason)
+                problems.add(f"{field}.{name}", reason)
         seen.add(name.lower())
 
 

@@ -7,13 +7,15 @@ from itertools import islice
 from typing import Any, Unpack
 
 from dueline.domain.limits import RUNS_PER_CALL_MAX
-from dueline.sdk.arguments import Instant, RunFields, to_text, without_none, written
+from dueline.sdk.arguments import Duration, Instant, RunFields, to_plain, to_text, without_none, written
 from dueline.sdk.calls import Call
 from dueline.sdk.endpoints import D, Resource, composed, endpoint, listing
 from dueline.sdk.errors import invalid
 from dueline.sdk.flows import Operation
+from dueline.sdk.resources.events import WAIT
 from dueline.sdk.waiting import waiting
 from dueline.wire.bulk import BulkRunsView, RunItem
+from dueline.wire.events import EventView
 from dueline.wire.pages import Page
 from dueline.wire.runs import RunView
 from dueline.wire.whys import WhyView
@@ -152,3 +154,11 @@ class Runs(Resource[D]):
     def why(self, run_id: str) -> Call[WhyView]:
         """Tell what a run waits for, at which place it stands, and when it may go on."""
         return Call(WhyView, (run_id,))
+
+    @listing("GET /v1/runs/{id}/events")
+    def events(self, run_id: str, *, cursor: str | None = None, wait: Duration = WAIT) -> Call[Page[EventView]]:
+        """The state changes of a run, those so far first, until it has ended: `for event in client.runs.events(run.id): …`
+
+        With the `id` of an event as `cursor` it goes on behind it.
+        """
+        return Call(Page[EventView], (run_id,), query={"cursor": cursor} | to_plain({"wait": wait}))

@@ -35,6 +35,7 @@ COPIED = (
     Table("plans", ("job_id",)),
     Table("ledger", ("job_id", "from_ms")),
     Table("runs", ("id",)),
+    Table("notices", ("run_id",)),
     Table("places", ("job_id",)),
     Table("run_progress", ("run_id",)),
     Table("gates", ("gate",)),
@@ -49,8 +50,9 @@ COPIED = (
 )
 """What an installation is: definitions, what is under way, and what was."""
 
-LEFT = frozenset({"nodes", "shards", "migrations"})
-"""What belongs to processes and to the database itself. Processes register anew; of the shards only the rules of time zones go along."""
+LEFT = frozenset({"nodes", "shards", "migrations", "changes", "change_sweeps"})
+"""What belongs to processes and to the database itself, and what listeners are told. Processes register anew; of the shards only the rules of
+time zones go along."""
 
 DERIVED = frozenset({"job_tags"})
 """What triggers of the target keep."""

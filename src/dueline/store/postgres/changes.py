@@ -16,6 +16,7 @@ from dueline.domain.sharding import shard_of
 from dueline.domain.states import HeldReason, RunState
 from dueline.store.postgres.calendars import read_calendars, unuse_calendars, use_calendars
 from dueline.store.postgres.database import Connection
+from dueline.store.postgres.events import tell_change
 from dueline.store.postgres.limits import set_job_gate
 from dueline.store.postgres.part import Part, Ranks, queries, told_columns
 from dueline.store.postgres.runs import enqueue_arguments
@@ -95,6 +96,7 @@ async def _write(connection: Connection, ranks: Ranks, hand: JobInHand, change: 
         change.deleted,
     )
     await _write_plan(connection, job, generation, stale=change.stale)
+    await tell_change(connection, hand.job, job, deleted=change.deleted)
     await _move_runs(connection, ranks, change)
     gate = changed_gate(hand.job, job)
     if gate is not None:

@@ -9,7 +9,7 @@ import asyncpg
 
 from dueline.domain import limits
 from dueline.domain.ids import JobId
-from dueline.store.postgres.part import Part, position_columns, queries, run_columns, told_columns
+from dueline.store.postgres.part import Part, position_columns, queries, run_columns, sparse_column, told_columns
 from dueline.store.shapes import DuePlan, Firing
 
 _SQL = queries("plans")
@@ -46,6 +46,7 @@ class PlanPart(Part):
             limits.AHEAD_MS,
             *run_columns(runs, ranks),
             *told_columns(told),
+            sparse_column([run.notifies or None for run in runs]),
         )
         try:
             rows = await self._database.fetch(_SQL["fire_new"], *args)

@@ -53,6 +53,7 @@ def enqueue_arguments(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> li
         *run_columns(runs, ranks),
         sparse_column([run.parent_id for run in runs]),
         sparse_column([run.spec for run in runs]),
+        sparse_column([run.notifies or None for run in runs]),
     ]
 
 

@@ -8,6 +8,7 @@ from dueline.store.postgres.cancels import CancelPart
 from dueline.store.postgres.changes import ChangePart
 from dueline.store.postgres.database import Database
 from dueline.store.postgres.deadletters import DeadLetterPart
+from dueline.store.postgres.events import EventPart
 from dueline.store.postgres.gates import GatePart
 from dueline.store.postgres.history import HistoryPart
 from dueline.store.postgres.jobs import JobPart
@@ -17,6 +18,7 @@ from dueline.store.postgres.ledger import LedgerPart
 from dueline.store.postgres.limits import LimitPart
 from dueline.store.postgres.members import MemberPart
 from dueline.store.postgres.notices import Notices
+from dueline.store.postgres.noticing import NoticePart
 from dueline.store.postgres.plans import PlanPart
 from dueline.store.postgres.progress import ProgressPart
 from dueline.store.postgres.queues import QueuePart
@@ -60,6 +62,8 @@ class PostgresStore(
     JobTypePart,
     CalendarPart,
     HistoryPart,
+    EventPart,
+    NoticePart,
 ):
     """Any number of processes may open the same database."""
 

@@ -17,6 +17,7 @@ from dueline.domain.run import first_token
 from dueline.domain.states import HeldReason
 from dueline.store.records import calendar_names, encode_definition, target_type, to_job, to_live_run, wrap_tags
 from dueline.store.sqlite.calendars import calendars_named, unuse_calendars, use_calendars
+from dueline.store.sqlite.events import tell_change
 from dueline.store.sqlite.flows import rank_all
 from dueline.store.sqlite.ledger import tell
 from dueline.store.sqlite.limits import set_job_gate
@@ -45,6 +46,7 @@ def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChan
         session.rows(_SQL["unplan"], job_id)
     else:
         session.rows(_SQL["replan"], pack([plan_row(job, generation=generation, stale=change.stale)]))
+    tell_change(session, hand.job, job, deleted=change.deleted)
     _move_uses(session, hand.job, () if change.deleted else calendar_names(job.definition))
     _move_runs(session, change)
     gate = changed_gate(hand.job, job)

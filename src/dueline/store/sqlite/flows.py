@@ -42,7 +42,11 @@ def write_runs(session: Session, statement: str, runs: Sequence[NewRun]) -> list
     through here, inside whatever transaction it is in."""
     ranks = _rank_near(session, runs)
     answer = session.rows(statement, pack(list(map(run_row, runs, ranks))), limits.AHEAD_MS)
-    apart = [(run.id.hex(), run.fairness_key or None, run.missed) for run in runs if run.fairness_key or run.missed]
+    apart = [
+        (run.id.hex(), run.fairness_key or None, run.missed, run.notifies or None)
+        for run in runs
+        if run.fairness_key or run.missed or run.notifies
+    ]
     if apart:
         session.rows(_RUNS["set_apart"], pack(apart))
     return answer

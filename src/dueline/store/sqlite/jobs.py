@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from dueline.domain import limits
 from dueline.domain.errors import NamesTaken
+from dueline.domain.events import Told
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
 from dueline.store.names import Names
@@ -21,6 +22,7 @@ from dueline.store.records import (
 from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import JobFilter, NewJob, VersionInForce
 from dueline.store.sqlite.calendars import use_calendars
+from dueline.store.sqlite.events import tell
 from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern
 from dueline.store.sqlite.session import Session
 from dueline.store.sqlite.tenants import check_jobs
@@ -71,6 +73,7 @@ def _create_jobs(session: Session, jobs: Sequence[NewJob], *, atomic: bool, jobs
     created = [created_job(job, created_ms=created_ms.pop(job.id)) if job.id in created_ms else None for job in jobs]
     if not any(created):
         raise NothingDone(created)
+    tell(session, Told.CREATED, [job.id for job in created if job is not None])
     planned = [job for job in created if job is not None and not is_exhausted(job.position)]
     plans = [plan_row(job, generation=1, stale=bool(calendar_names(job.definition))) for job in planned]
     session.rows(_SQL["replan"], pack(plans))

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from dueline.domain.events import Told
 from dueline.domain.ids import RunId
+from dueline.store.sqlite.events import tell
 from dueline.store.sqlite.part import array, pack, pack_ids, queries
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("runs")
 _PLANS = queries("plans")
 _DEAD_LETTERS = queries("deadletters")
+_NOTICES = queries("notices")
 
 
 def end_runs(session: Session, run_ids: Collection[bytes]) -> None:
-    """Take runs from the hot table."""
+    """Take runs from the hot table, and tell of their end."""
     if run_ids:
+        if session.value(_NOTICES["any"]) and session.written(_NOTICES["keep"], array(run_ids)):
+            session.wake("notices")
         session.rows(_SQL["end"], array(run_ids))
+        tell(session, Told.ENDED, run_ids)
 
 
 def keep_failed(session: Session, run_ids: Collection[bytes]) -> None:

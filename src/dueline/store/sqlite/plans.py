@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dueline.domain import limits
+from dueline.domain.events import Told
 from dueline.domain.ids import JobId
 from dueline.store.shapes import DuePlan, Firing
+from dueline.store.sqlite import events
 from dueline.store.sqlite.flows import write_runs
 from dueline.store.sqlite.ledger import tell
 from dueline.store.sqlite.part import Part, hex_of, is_exhausted, pack, pack_ids, queries
@@ -55,7 +57,8 @@ def _fire(session: Session, firings: Sequence[Firing], epochs: Mapping[int, int]
     last = [firing for firing in firings if is_exhausted(firing.position)]
     if last:
         exhausted = [JobId(row[0]) for row in session.rows(_SQL["fire_exhaust"], _moves(last, epochs))]
-        session.rows(_SQL["fire_finish"], pack_ids(exhausted))
+        finished = session.rows(_SQL["fire_finish"], pack_ids(exhausted))
+        events.tell(session, Told.FINISHED, [row[0] for row in finished], versions=[row[1] for row in finished])
         fired.update(exhausted)
     effective = [firing for firing in firings if firing.job_id in fired]
     runs = [run for firing in effective for run in firing.runs]

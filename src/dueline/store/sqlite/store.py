@@ -12,6 +12,7 @@ from dueline.store.sqlite.cancels import CancelPart
 from dueline.store.sqlite.changes import ChangePart
 from dueline.store.sqlite.database import Database
 from dueline.store.sqlite.deadletters import DeadLetterPart
+from dueline.store.sqlite.events import EventPart
 from dueline.store.sqlite.flows import FlowPart
 from dueline.store.sqlite.gates import GatePart
 from dueline.store.sqlite.history import HistoryPart
@@ -21,6 +22,7 @@ from dueline.store.sqlite.leases import LeasePart
 from dueline.store.sqlite.ledger import LedgerPart
 from dueline.store.sqlite.limits import LimitPart
 from dueline.store.sqlite.members import MemberPart
+from dueline.store.sqlite.noticing import NoticePart
 from dueline.store.sqlite.plans import PlanPart
 from dueline.store.sqlite.progress import ProgressPart
 from dueline.store.sqlite.queues import QueuePart
@@ -62,6 +64,8 @@ class SqliteStore(
     JobTypePart,
     CalendarPart,
     HistoryPart,
+    EventPart,
+    NoticePart,
 ):
     """One process owns the file; `clock` is the store's clock. The path `:memory:` keeps everything in memory.
 

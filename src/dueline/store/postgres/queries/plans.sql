@@ -73,12 +73,16 @@ WITH owned AS MATERIALIZED (
     UPDATE dueline.jobs AS j
     SET state = 'finished', updated_ms = dueline.now_ms()
     WHERE j.id = ANY(ARRAY(SELECT job_id FROM exhausted)) AND j.state = 'active'
+    RETURNING j.id, j.version
+), announced AS (
+    INSERT INTO dueline.changes (at_ms, told, ids, versions)
+    SELECT dueline.now_ms(), 'finished', array_agg(id), array_agg(version) FROM finished HAVING count(*) > 0
 ), fired AS (
     SELECT job_id FROM moved UNION ALL SELECT job_id FROM exhausted
 ), written AS (
     INSERT INTO dueline.runs (
         id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms,
-        created_ms, token, attempt, lost, tags, attempts, overlap, lane, expires_ms, fairness_key, missed
+        created_ms, token, attempt, lost, tags, attempts, overlap, lane, expires_ms, fairness_key, missed, notifies
     )
     SELECT
         r.id, r.job_id, r.version, coalesce(r.tenant, ($17::text[])[1]), coalesce(r.kind, ($18::text[])[1]),
@@ -89,14 +93,14 @@ WITH owned AS MATERIALIZED (
         coalesce(r.region, ($22::text[])[1]), coalesce(r.exclusive, ($23::boolean[])[1]), coalesce(r.timeout_ms, ($24::integer[])[1]),
         coalesce(r.scheduled_ms, ($25::bigint[])[1]), coalesce(r.due_ms, ($26::bigint[])[1]), (SELECT dueline.now_ms()),
         coalesce(r.token, ($28::bigint[])[1]), 0, 0, string_to_array(coalesce(r.tags, ($27::text[])[1]), E'\x1f'), '', r.overlap,
-        coalesce(r.lane, ($29::text[])[1]), r.expires_ms, r.fairness_key, r.missed
+        coalesce(r.lane, ($29::text[])[1]), r.expires_ms, r.fairness_key, r.missed, r.notifies
     FROM unnest(
         $14::uuid[], $15::uuid[], $16::integer[], $17::text[], $18::text[], $19::text[], $20::smallint[], $21::bigint[], $22::text[],
         $23::boolean[], $24::integer[], $25::bigint[], $26::bigint[], $27::text[], $28::bigint[], $29::text[], $30::text[],
-        $31::bigint[], $32::text[], $33::boolean[]
+        $31::bigint[], $32::text[], $33::boolean[], $40::boolean[]
     ) AS r (
         id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token,
-        lane, overlap, expires_ms, fairness_key, missed
+        lane, overlap, expires_ms, fairness_key, missed, notifies
     )
     -- Both are asked of each: as joins they may have been planned while there was no history, and read all of it. As a rule nothing between
     -- the first and the last id is finished.

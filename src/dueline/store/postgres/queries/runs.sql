@@ -7,7 +7,7 @@
 INSERT INTO dueline.runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
     token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms,
-    fairness_key, missed
+    fairness_key, missed, notifies
 )
 SELECT
     r.id, r.job_id, r.version, coalesce(r.tenant, ($7::text[])[1]), coalesce(r.kind, ($8::text[])[1]),
@@ -18,14 +18,14 @@ SELECT
     coalesce(r.region, ($12::text[])[1]), coalesce(r.exclusive, ($13::boolean[])[1]), coalesce(r.timeout_ms, ($14::integer[])[1]),
     coalesce(r.scheduled_ms, ($15::bigint[])[1]), coalesce(r.due_ms, ($16::bigint[])[1]), (SELECT dueline.now_ms()),
     coalesce(r.token, ($18::bigint[])[1]), 0, 0, string_to_array(coalesce(r.tags, ($17::text[])[1]), E'\x1f'), r.parent_id, r.spec, '',
-    r.overlap, coalesce(r.lane, ($19::text[])[1]), r.expires_ms, r.fairness_key, r.missed
+    r.overlap, coalesce(r.lane, ($19::text[])[1]), r.expires_ms, r.fairness_key, r.missed, r.notifies
 FROM unnest(
     $4::uuid[], $5::uuid[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::smallint[], $11::bigint[], $12::text[],
     $13::boolean[], $14::integer[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[], $20::text[],
-    $21::bigint[], $22::text[], $23::boolean[], $24::uuid[], $25::text[]
+    $21::bigint[], $22::text[], $23::boolean[], $24::uuid[], $25::text[], $26::boolean[]
 ) AS r (
     id, job_id, version, tenant, kind, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, tags, token, lane,
-    overlap, expires_ms, fairness_key, missed, parent_id, spec
+    overlap, expires_ms, fairness_key, missed, parent_id, spec, notifies
 )
 -- Asked of each by its id: as a join it may have been planned while there was no history, and read all of it. As a rule nothing between the
 -- first and the last id is finished.
@@ -214,7 +214,7 @@ WITH ended AS (
     WHERE r.id = f.id AND r.token = coalesce(f.token, ($2::bigint[])[1]) AND r.state = 'running' AND r.id = ANY($1::uuid[])
     RETURNING
         r.id, r.job_id, r.version, r.tenant, r.kind, r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms, r.claimed_ms,
-        r.worker, r.attempt, r.lost, r.tags, r.parent_id, r.spec, r.attempts,
+        r.worker, r.attempt, r.lost, r.tags, r.parent_id, r.spec, r.attempts, r.notifies,
         coalesce(f.end_state, ($3::text[])[1]) AS end_state, f.started_ms, f.finished_ms,
         coalesce(f.record, ($6::text[])[1]) AS record, f.why
 ), kept AS (
@@ -234,6 +234,10 @@ WITH ended AS (
     INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
     SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
     ON CONFLICT (run_id) DO NOTHING
+), announced AS (
+    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
+), noted AS (
+    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
 )
 SELECT
     coalesce(array_agg(id), '{}') AS ids, CASE WHEN $9::boolean THEN array_agg(job_id) END AS job_ids,
@@ -305,17 +309,23 @@ WITH chosen AS MATERIALIZED (
     WHERE
         r.id = ANY(ARRAY(SELECT id FROM chosen)) AND (SELECT p.run_id <> r.id FROM dueline.places AS p WHERE p.job_id = r.job_id)
     RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
+), kept AS (
+    INSERT INTO dueline.history (
+        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
+        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
+    )
+    SELECT
+        id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
+        dueline.now_ms(), NULL, attempts_made, lost, $3, tags, parent_id, spec, attempts
+    FROM ended
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, job_id, finished_ms
+), announced AS (
+    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
+), noted AS (
+    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
 )
-INSERT INTO dueline.history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-    dueline.now_ms(), NULL, attempts_made, lost, $3, tags, parent_id, spec, attempts
-FROM ended
-ON CONFLICT (id) DO NOTHING
-RETURNING id, job_id, finished_ms;
+SELECT id, job_id, finished_ms FROM kept;
 
 -- name: sweep_places
 -- A place is worth what its run is: one whose run is not live is nobody's. Asked of each by its id: as a join it may have been planned while
@@ -428,6 +438,10 @@ WITH asked AS MATERIALIZED (
     INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
     SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
     ON CONFLICT (run_id) DO NOTHING
+), announced AS (
+    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
+), noted AS (
+    INSERT INTO dueline.notices (run_id) SELECT id FROM dead WHERE notifies ON CONFLICT (run_id) DO NOTHING
 )
 SELECT id, NULL AS ended_job_id, NULL AS ended_ms, queue FROM back
 UNION ALL

@@ -58,7 +58,8 @@ RETURNING job_id;
 -- name: fire_finish
 -- A job whose plan went is finished.
 UPDATE jobs SET state = 'finished', updated_ms = now_ms()
-WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state = 'active';
+WHERE id IN (SELECT unhex(value) FROM json_each(?1)) AND state = 'active'
+RETURNING id, version;
 
 -- name: fire
 -- move: fire

@@ -17,8 +17,11 @@ RETURNING id, queue, state;
 
 -- name: set_apart
 -- What few of the runs have that were just written: to ask it of all would cost every run a third of a microsecond.
-UPDATE runs SET fairness_key = a.fairness_key, missed = a.missed
-FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS fairness_key, value ->> 2 AS missed FROM jsonb_each(?1)) AS a
+UPDATE runs SET fairness_key = a.fairness_key, missed = a.missed, notifies = a.notifies
+FROM (
+    SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS fairness_key, value ->> 2 AS missed, value ->> 3 AS notifies
+    FROM jsonb_each(?1)
+) AS a
 WHERE runs.id = a.run_id AND runs.created_ms = now_ms();
 
 -- name: near

@@ -1,0 +1,48 @@
+"""Whom to tell of ends, as it is written, corrected and refused."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.serving import TARGET, ServedApi
+
+URL = "https://example.com/ended"
+
+
+def test_what_is_left_out_gets_its_default(api: ServedApi) -> None:
+    job = api.create(notify={"url": URL})
+    assert job["notify"] == {"url": URL, "on": ["failed", "expired"], "headers": {}, "sign": True}
+
+
+def test_a_patch_changes_some_of_it_and_null_takes_it_away(api: ServedApi) -> None:
+    job = api.create(notify={"url": URL, "headers": {"X-A": "b"}})
+    path = f"/v1/jobs/{job['id']}"
+    patched = api.call("PATCH", path, {"notify": {"on": ["cancelled", "succeeded"]}}).json
+    assert patched["notify"] == {"url": URL, "on": ["succeeded", "cancelled"], "headers": {"X-A": "b"}, "sign": True}
+    assert api.call("PATCH", path, {"notify": None}).json["notify"] is None
+
+
+def test_a_run_without_a_job_may_have_it(api: ServedApi) -> None:
+    assert api.call("POST", "/v1/runs", {"target": TARGET, "notify": {"url": URL}}).status == 201
+
+
+@pytest.mark.parametrize(
+    ("notify", "fields"),
+    [
+        ({}, ["notify.url"]),
+        ({"url": "example.com"}, ["notify.url"]),
+        ({"url": "https://example.com/{{run.id}}"}, ["notify.url"]),
+        ({"url": "https://example.com/{{job.id}}"}, ["notify.url"]),
+        ({"url": URL, "on": []}, ["notify.on"]),
+        ({"url": URL, "on": ["failed", "running"]}, ["notify.on[1]"]),
+        ({"url": URL, "headers": {"Host": "x"}}, ["notify.headers.Host"]),
+        ({"url": URL, "headers": {"X-Run": "{{run.id}}"}}, ["notify.headers.X-Run"]),
+        ({"url": URL, "retry": {}}, ["notify.retry"]),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/runs"])
+def test_what_cannot_work_is_refused_with_its_field(
+    api: ServedApi, path: str, notify: dict[str, Any], fields: list[str]
+) -> None:
+    reply = api.call("POST", path, {"target": TARGET, "notify": notify})
+    assert (reply.status, list(reply.reasons)) == (422, fields)
