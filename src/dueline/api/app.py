@@ -26,6 +26,7 @@ from dueline.api import (
     occurrences,
     queues,
     recoveries,
+    reference,
     runs,
     schedules,
     secrets,
@@ -62,6 +63,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *forecasts.ROUTES,
     *health.ROUTES,
     *metrics.ROUTES,
+    *reference.ROUTES,
 )
 
 
@@ -86,6 +88,7 @@ def _assemble(surface: Surface, routes: Sequence[ApiRoute]) -> Starlette:
         exception_handlers={404: _no_route},
     )
     app.state.writes = writes
+    app.state.routes = tuple(routes)
     app.router.redirect_slashes = False
     return app
 
