@@ -22,6 +22,7 @@ from dueline.wire.desk import RegisteredView
 from dueline.wire.jobs import JobView
 from dueline.wire.limits import LimitView
 from dueline.wire.queues import QueueView
+from dueline.wire.reading import decode, encode
 from dueline.wire.runs import RunView
 from dueline.wire.tenants import TenantView
 
@@ -82,12 +83,13 @@ def make_document(routes: Sequence[ApiRoute]) -> dict[str, Any]:
         "components": {
             "schemas": dict(sorted(schemas.components.items())),
             "responses": answers,
+            "examples": _examples(routes, schemas),
             "parameters": dict(HEADERS),
             "headers": dict(ANSWER_HEADERS),
             "links": _links(routes),
         },
     }
-    plain: dict[str, Any] = msgspec.to_builtins(document)
+    plain: dict[str, Any] = decode(encode(document))
     return plain
 
 
@@ -136,8 +138,9 @@ def _answers(
     links = [f"#/components/links/{name}" for name in _followed(route, routes)]
     if links:
         found[str(route.status)]["links"] = {ref.rpartition("/")[2]: {"$ref": ref} for ref in links}
+    bare = msgspec.structs.replace(told, headers=())
     for status, words in told.also.items():
-        found[str(status)] = _success(route, told, schemas, words)
+        found[str(status)] = _success(route, bare, schemas, words)
     for status, slugs in refusals_by_status(_problems(route, told)).items():
         name = answer_name(slugs)
         answers.setdefault(name, refusing_answer(slugs))
@@ -155,9 +158,8 @@ def _success(route: ApiRoute, told: Operation, schemas: Schemas, words: str) -> 
     }
     if route.response is not None:
         content: dict[str, Any] = {"schema": schemas.of(route.response)}
-        example = answer_of(route.response)
-        if example is not None:
-            content["examples"] = {"answer": {"value": example}}
+        if answer_of(route.response) is not None:
+            content["examples"] = {"answer": {"$ref": f"#/components/examples/{schemas.name_of(route.response)}"}}
         answer["content"] = {told.media_type: content}
     return answer
 
@@ -179,6 +181,13 @@ def _problems(route: ApiRoute, told: Operation) -> set[str]:
     if told.if_match:
         found.add("version-mismatch")
     return found
+
+
+def _examples(routes: Sequence[ApiRoute], schemas: Schemas) -> dict[str, Any]:
+    """An example of every kind of answer, by the name of its schema."""
+    kinds = dict.fromkeys(route.response for route in routes)
+    found = {kind: answer_of(kind) for kind in kinds}
+    return {schemas.name_of(kind): {"value": value} for kind, value in found.items() if value is not None}
 
 
 def _followed(route: ApiRoute, routes: Sequence[ApiRoute]) -> list[str]:

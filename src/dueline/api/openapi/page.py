@@ -55,7 +55,9 @@ def render_page(document: Mapping[str, Any], document_path: str) -> str:
     by_tag = {name: [entry for entry in operations if entry[2]["tags"] == [name]] for name in tags}
     nav = "".join(_nav_group(name, entries) for name, entries in by_tag.items())
     body = "".join(_tag_group(name, tags[name], entries, document) for name, entries in by_tag.items())
-    schemas = "".join(_schema(name, schema) for name, schema in document["components"]["schemas"].items())
+    components = document["components"]
+    problems = "".join(_problem(name, answer, document) for name, answer in components["responses"].items())
+    schemas = "".join(_schema(name, schema) for name, schema in components["schemas"].items())
     intro = "".join(f"<p>{_prose(part)}</p>" for part in info["description"].split("\n\n"))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -63,10 +65,11 @@ def render_page(document: Mapping[str, Any], document_path: str) -> str:
         f"<title>{escape(info['title'])} API</title><style>{_STYLE}</style></head><body>"
         f'<div class="layout"><nav aria-label="Operations">'
         '<input id="filter" type="search" placeholder="Filter, or press /" aria-label="Filter operations" hidden>'
-        f'{nav}<h2><a href="#schemas">schemas</a></h2></nav>'
+        f'{nav}<h2><a href="#problems">problems</a></h2><h2><a href="#schemas">schemas</a></h2></nav>'
         f'<main><h1>{escape(info["title"])} API</h1><p class="id">{escape(info["version"])}, '
         f'<a href="{escape(document_path)}">OpenAPI {escape(document["openapi"])}</a></p>{intro}{body}'
-        f'<h2 id="schemas">schemas</h2>{schemas}</main></div><script>{_SCRIPT}</script></body></html>'
+        f'<h2 id="problems">problems</h2>{problems}<h2 id="schemas">schemas</h2>{schemas}</main></div>'
+        f"<script>{_SCRIPT}</script></body></html>"
     )
 
 
@@ -102,7 +105,7 @@ def _operation(method: str, path: str, operation: Mapping[str, Any], document: M
         f'<section class="operation" id="{escape(name)}" data-words="{_searched(method, path, operation)}">'
         f'<h3><span class="method">{escape(method)}</span> <code>{escape(path)}</code></h3>'
         f'<p class="id">{escape(name)}</p>{told}'
-        f"{_parameters(operation['parameters'], document)}{_request(operation.get('requestBody'))}"
+        f"{_parameters(operation['parameters'], document)}{_request(operation.get('requestBody'), document)}"
         f"{_answers(operation['responses'], document)}</section>"
     )
 
@@ -123,34 +126,53 @@ def _parameters(parameters: list[Mapping[str, Any]], document: Mapping[str, Any]
     return f"<table><tr><th>parameter</th><th>in</th><th>type</th><th></th></tr>{''.join(rows)}</table>"
 
 
-def _request(body: Mapping[str, Any] | None) -> str:
+def _request(body: Mapping[str, Any] | None, document: Mapping[str, Any]) -> str:
     if body is None:
         return ""
     types = ", ".join(f"<code>{escape(media_type)}</code>" for media_type in body["content"])
     content = next(iter(body["content"].values()))
     optional = "" if body["required"] else ", may be left out"
-    return f"<p>Body: {_type(content['schema'])} as {types}{optional}</p>{_examples(content)}"
+    return f"<p>Body: {_type(content['schema'])} as {types}{optional}</p>{_examples(content, document)}"
 
 
 def _answers(answers: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     rows = []
-    for status, answer in ((status, _resolved(one, document)) for status, one in answers.items()):
-        kinds = "".join(
-            f"<div>{_type(content['schema'])} as <code>{escape(media_type)}</code></div>{_examples(content)}"
-            for media_type, content in answer.get("content", {}).items()
-        )
-        headers = ", ".join(f"<code>{escape(name)}</code>" for name in answer.get("headers", {}))
-        words = "<br>".join(_prose(line) for line in answer["description"].splitlines())
-        rows.append(f"<tr><td>{escape(status)}</td><td>{words}{kinds}</td><td>{headers}</td></tr>")
+    for status, answer in answers.items():
+        told = _resolved(answer, document)
+        words = "<br>".join(_prose(line) for line in told["description"].splitlines())
+        headers = ", ".join(f"<code>{escape(name)}</code>" for name in told["headers"])
+        # What many operations refuse alike is shown once.
+        more = f' <a href="#{_anchor(answer)}">example</a>' if "$ref" in answer else _contents(told, document)
+        rows.append(f"<tr><td>{escape(status)}</td><td>{words}{more}</td><td>{headers}</td></tr>")
     return f"<table><tr><th>answer</th><th></th><th>headers</th></tr>{''.join(rows)}</table>"
 
 
-def _examples(content: Mapping[str, Any]) -> str:
+def _anchor(ref: Mapping[str, Any]) -> str:
+    return f"problem-{escape(ref['$ref'].rpartition('/')[2])}"
+
+
+def _contents(answer: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     return "".join(
-        f"<details><summary>Example: {escape(example.get('summary', name))}</summary>"
-        f"<pre>{escape(json.dumps(example['value'], indent=2, ensure_ascii=False))}</pre></details>"
-        for name, example in content.get("examples", {}).items()
+        f"<div>{_type(content['schema'])} as <code>{escape(media_type)}</code></div>{_examples(content, document)}"
+        for media_type, content in answer.get("content", {}).items()
     )
+
+
+def _problem(name: str, answer: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    words = "<br>".join(_prose(line) for line in answer["description"].splitlines())
+    return (
+        f'<section class="schema" id="problem-{escape(name)}"><h3>{escape(name.replace(".", ", "))}</h3>'
+        f"<p>{words}</p>{_contents(answer, document)}</section>"
+    )
+
+
+def _examples(content: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    shown = []
+    for name, example in content.get("examples", {}).items():
+        value = json.dumps(_resolved(example, document)["value"], indent=2, ensure_ascii=False)
+        words = escape(example.get("summary", name))
+        shown.append(f"<details><summary>Example: {words}</summary><pre>{escape(value)}</pre></details>")
+    return "".join(shown)
 
 
 def _schema(name: str, schema: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ RUN_ID = "^run_[0-7][0-9a-hjkmnp-tv-z]{25}$"
 PLACE_NAME = f"^[A-Za-z0-9._-]{{1,{limits.QUEUE_LETTERS_MAX}}}$"
 INSTANT = {"$ref": "#/components/schemas/Instant"}
 
+_KEY = r'^("[ !#-\[\]-~]+"|[!#-~][ -~]*)$'
 _PLACE = re.compile(r"\{(\w+)\}")
 _TEXT = {"type": "string"}
 
@@ -126,7 +127,7 @@ HEADERS: Mapping[str, dict[str, Any]] = {
             "A key of the request's own, bare or in double quotes. Sent again with the same key within 24 hours, it is carried out once, "
             "and answered as the first time. With another path, query or body the key is refused."
         ),
-        "schema": {"type": "string", "minLength": 1, "maxLength": limits.REQUEST_KEY_LETTERS_MAX},
+        "schema": {"type": "string", "pattern": _KEY, "maxLength": limits.REQUEST_KEY_LETTERS_MAX + len('""')},
         "example": "5f0c9c1e-6b1d-4c62-9d0f-1f2a7f3e8f11",
     },
     "If-Match": {

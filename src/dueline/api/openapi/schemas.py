@@ -36,17 +36,17 @@ class Schemas:
         plain = _PLAIN.get(kind)
         return dict(self._refs[kind]) if plain is None else dict(plain)
 
+    def name_of(self, kind: Any) -> str:
+        """What the schema of a type is called among the components."""
+        name: str = self._refs[kind]["$ref"].rpartition("/")[2]
+        return name
+
     def patch_of(self, kind: Any) -> dict[str, Any]:
         """What a merge patch of a type may hold: anything of it, and null for the default."""
-        whole = _name_of(self._refs[kind])
+        whole = self.name_of(kind)
         name = f"{whole.removesuffix('Input').removesuffix('Patch')}Patch"
         self.components[name] = _patch(self.components[whole])
         return {"$ref": REF.format(name=name)}
-
-
-def _name_of(ref: dict[str, Any]) -> str:
-    name: str = ref["$ref"].rpartition("/")[2]
-    return name
 
 
 def _renamed(value: Any) -> Any:
