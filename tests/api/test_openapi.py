@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from dueline.api.app import ROUTES
 from dueline.api.openapi import fields, shapes
 from dueline.api.openapi.document import OPERATIONS, Undocumented, make_document, operation_of
 from dueline.api.openapi.parameters import PATH, QUERY
+from dueline.api.openapi.refusals import REFUSALS
 from dueline.api.routes import ApiRoute
 from dueline.sdk.client import Client
 from dueline.sdk.endpoints import Endpoint, ListEndpoint, Resource
@@ -48,9 +50,8 @@ def parts(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def test_every_route_has_an_operation_and_no_other() -> None:
-    named = [f"{route.method} {route.path}" for route in ROUTES]
-    assert list(WRITTEN) == sorted(named, key=lambda name: list(WRITTEN).index(name))
-    assert set(OPERATIONS) == set(named)
+    named = {f"{route.method} {route.path}" for route in ROUTES}
+    assert set(WRITTEN) == set(OPERATIONS) == named
 
 
 def test_a_route_that_nothing_is_told_of_cannot_be_served_with_a_document() -> None:
@@ -93,7 +94,6 @@ def test_nothing_is_there_that_is_not_referred_to() -> None:
         for name in named
         if f'"#/components/{kind}/{name}"' not in text
     ]
-    # A tenant and a job are patched by what is made of these.
     assert unused == []
 
 
@@ -256,6 +256,14 @@ def test_the_server_takes_numbers_up_to_their_bounds_and_none_beyond(
 
     assert [status_of(bounds["minimum"]), status_of(bounds["maximum"])] == [200, 200]
     assert [status_of(bounds["minimum"] - 1), status_of(bounds["maximum"] + 1)] == [422, 422]
+
+
+def test_the_problems_are_those_of_the_reference() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text()
+    listed = {slug: int(status) for status, slug in re.findall(r"^\| (\d{3}) \| `([a-z-]+)` \|", text, re.MULTILINE)}
+    # A method that a path does not take is no operation.
+    assert listed.pop("method-not-allowed") == 405
+    assert {slug: refusal.status for slug, refusal in REFUSALS.items()} == listed
 
 
 def test_the_document_is_served(api: ServedApi) -> None:

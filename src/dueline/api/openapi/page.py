@@ -136,19 +136,22 @@ def _request(body: Mapping[str, Any] | None, document: Mapping[str, Any]) -> str
 
 
 def _answers(answers: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    rows = []
+    """Successes in full. What many operations refuse alike is shown once, further down."""
+    rows, refusals = [], []
     for status, answer in answers.items():
-        told = _resolved(answer, document)
-        words = "<br>".join(_prose(line) for line in told["description"].splitlines())
-        headers = ", ".join(f"<code>{escape(name)}</code>" for name in told["headers"])
-        # What many operations refuse alike is shown once.
-        more = f' <a href="#{_anchor(answer)}">example</a>' if "$ref" in answer else _contents(told, document)
-        rows.append(f"<tr><td>{escape(status)}</td><td>{words}{more}</td><td>{headers}</td></tr>")
-    return f"<table><tr><th>answer</th><th></th><th>headers</th></tr>{''.join(rows)}</table>"
+        if "$ref" in answer:
+            name = answer["$ref"].rpartition("/")[2]
+            refusals.append(f'<a href="#problem-{escape(name)}">{escape(status)} {_several(name)}</a>')
+        else:
+            headers = ", ".join(f"<code>{escape(name)}</code>" for name in answer["headers"])
+            words = f"{_prose(answer['description'])}{_contents(answer, document)}"
+            rows.append(f"<tr><td>{escape(status)}</td><td>{words}</td><td>{headers}</td></tr>")
+    table = f"<table><tr><th>answer</th><th></th><th>headers</th></tr>{''.join(rows)}</table>"
+    return f'{table}<p class="id">Refusals: {"; ".join(refusals)}</p>'
 
 
-def _anchor(ref: Mapping[str, Any]) -> str:
-    return f"problem-{escape(ref['$ref'].rpartition('/')[2])}"
+def _several(name: str) -> str:
+    return escape(name.replace(".", ", "))
 
 
 def _contents(answer: Mapping[str, Any], document: Mapping[str, Any]) -> str:
@@ -161,7 +164,7 @@ def _contents(answer: Mapping[str, Any], document: Mapping[str, Any]) -> str:
 def _problem(name: str, answer: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     words = "<br>".join(_prose(line) for line in answer["description"].splitlines())
     return (
-        f'<section class="schema" id="problem-{escape(name)}"><h3>{escape(name.replace(".", ", "))}</h3>'
+        f'<section class="schema" id="problem-{escape(name)}"><h3>{_several(name)}</h3>'
         f"<p>{words}</p>{_contents(answer, document)}</section>"
     )
 
