@@ -194,16 +194,20 @@ def _followed(route: ApiRoute, routes: Sequence[ApiRoute]) -> list[str]:
     """The operations on what a route answers."""
     if route.response not in _FOLLOWED:
         return []
-    prefix, _ = _FOLLOWED[route.response]
-    return [operation_of(other).id for other in routes if other.path.startswith(prefix) and other is not route]
+    found, _ = _FOLLOWED[route.response]
+    return [operation_of(other).id for other in _about(found, routes) if other is not route]
 
 
 def _links(routes: Sequence[ApiRoute]) -> dict[str, Any]:
-    found = {}
-    for prefix, members in _FOLLOWED.values():
+    links = {}
+    for found, members in _FOLLOWED.values():
         pointers = {name: f"$response.body#/{member}" for name, member in members.items()}
-        for route in routes:
-            if route.path.startswith(prefix):
-                name = operation_of(route).id
-                found[name] = {"operationId": name, "parameters": pointers, "description": route.summary}
-    return found
+        for route in _about(found, routes):
+            name = operation_of(route).id
+            links[name] = {"operationId": name, "parameters": pointers, "description": route.summary}
+    return links
+
+
+def _about(found: str, routes: Sequence[ApiRoute]) -> list[ApiRoute]:
+    """The routes at a path or under it that ask for nothing else in theirs."""
+    return [route for route in routes if route.path.startswith(found) and "{" not in route.path[len(found) :]]
