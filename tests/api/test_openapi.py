@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ WRITTEN = {
     for path, methods in DOCUMENT["paths"].items()
     for method, operation in methods.items()
 }
+NUMBERED = count()
 REQUESTS = [
     pytest.param(name, example["value"], id=f"{name} {words}")
     for name, operation in WRITTEN.items()
@@ -180,7 +182,7 @@ def stage(api: ServedApi, route: ApiRoute) -> str:
             assert api.call("POST", f"/v1/jobs/{job['id']}/skip", skipped).status == 200
         return path.replace("{id}", job["id"])
     if path.startswith("/v1/dead-letters/{id}"):
-        return path.replace("{id}", a_dead_letter(api))
+        return path.replace("{id}", a_dead_letter(api, queue=f"failing-{next(NUMBERED)}"))
     if path.startswith("/v1/worker/{id}"):
         return path.replace("{id}", api.call("POST", "/v1/worker/register").json["id"])
     return path.replace("{scope}", "queue").replace("{name}", "of-examples").replace("{tenant}", "of-examples")
