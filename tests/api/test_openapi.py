@@ -231,7 +231,7 @@ def jobs_at(bounds: Mapping[str, Any], *places: str) -> list[Any]:
 
 
 NUMBERS = shapes.NUMBERS
-RATE = {"limit": 1, "per": "PT1S"}
+AROUND: dict[str, dict[str, Any]] = {"rate": {"limit": 1, "per": "PT1S"}, "schedule": {"every": "PT1H"}}
 BOUNDED = [
     *jobs_at(NUMBERS["priority"], "priority"),
     *jobs_at(NUMBERS["max_attempts"], "retry.max_attempts"),
@@ -249,7 +249,7 @@ def test_the_server_takes_numbers_up_to_their_bounds_and_none_beyond(
     api: ServedApi, place: str, bounds: Mapping[str, Any]
 ) -> None:
     field, _, member = place.partition(".")
-    around: dict[str, Any] = {"rate": RATE, "schedule": {"every": "PT1H"}}.get(field, {})
+    around = AROUND.get(field, {})
 
     def status_of(number: float) -> int:
         value = {**around, member: number} if member else number

@@ -34,7 +34,7 @@ def cases_sent(api: ServedApi, folder: Path, *, examples: int, phases: str, seed
 
 
 def test_nothing_is_found_in_a_minute(api: ServedApi, tmp_path: Path) -> None:
-    assert cases_sent(api, tmp_path, examples=1, phases="examples,fuzzing,stateful", seed=SEED) >= len(ROUTES)
+    assert cases_sent(api, tmp_path, examples=1, phases="fuzzing", seed=SEED) >= len(ROUTES)
 
 
 @pytest.mark.long
