@@ -18,6 +18,7 @@ HOURS ?=
 MINUTES ?=
 RATE ?=
 EXAMPLES ?=
+CASES ?=
 
 # uv from the machine if it has one, otherwise our own pinned copy.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -57,6 +58,10 @@ years: .venv/.ready-dev ## Walk through two years of time in twelve zones
 .PHONY: model
 model: .venv/.ready-dev ## Hold both stores to the model by many examples: make model EXAMPLES=5000
 	EXAMPLES='$(EXAMPLES)' .venv/bin/pytest -m long tests/model $(ARGS)
+
+.PHONY: fuzz
+fuzz: .venv/.ready-dev ## Send what the API document allows, and what it does not: make fuzz CASES=5000
+	CASES='$(CASES)' .venv/bin/pytest -m long tests/api/test_schemathesis.py $(ARGS)
 
 .PHONY: faults
 faults: .venv/.ready-dev ## Hurt real processes, and judge what became of their work: make faults SCENARIO=worker_killed

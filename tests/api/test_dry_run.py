@@ -151,3 +151,9 @@ def test_another_parameter_is_refused(api: ServedApi, query: str) -> None:
         assert api.call(method, f"{path}?{query}", body).status == 422
     assert api.call("PATCH", f"/v1/jobs/{there['id']}?dry_run=true", {"priority": 1}).status == 422
     assert everything(api) == before
+
+
+def test_a_key_that_is_none_is_refused_in_a_dry_run_too(api: ServedApi) -> None:
+    headers = {"Idempotency-Key": "k" * 256}
+    reply = api.call("POST", "/v1/jobs?dry_run=true", {"target": TARGET}, headers=headers)
+    assert (reply.status, list(reply.reasons)) == (422, ["Idempotency-Key"])

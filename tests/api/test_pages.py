@@ -108,3 +108,15 @@ def test_filters_of_jobs(own_api: ServedApi) -> None:
     assert found("state=active&queue=a") == []
     task = own_api.create(target={"task": "add"})["id"]
     assert found("target_type=task") == [task]
+
+
+@pytest.mark.parametrize(
+    "path", ["runs?job_id", "runs?state", "runs?from", "jobs?limit", "forecast?hours", "recovery?rate"]
+)
+def test_a_parameter_that_was_to_hold_something_is_not_empty(api: ServedApi, path: str) -> None:
+    reply = api.call("GET", f"/v1/{path}=")
+    assert (reply.status, list(reply.reasons.values())) == (422, ["is empty: leave it out, or give it a value"])
+
+
+def test_an_empty_text_filters_nothing(api: ServedApi) -> None:
+    assert api.call("GET", "/v1/jobs?queue=&tag=&name_prefix=&cursor=").status == 200

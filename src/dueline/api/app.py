@@ -28,6 +28,7 @@ from dueline.api import (
     occurrences,
     queues,
     recoveries,
+    reference,
     runs,
     schedules,
     secrets,
@@ -73,6 +74,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *simple.ROUTES,
     *health.ROUTES,
     *metrics.ROUTES,
+    *reference.ROUTES,
 )
 
 
@@ -97,6 +99,7 @@ def _assemble(surface: Surface, routes: Sequence[ApiRoute]) -> Starlette:
         exception_handlers={404: _no_route},
     )
     app.state.writes = writes
+    app.state.routes = tuple(routes)
     app.router.redirect_slashes = False
     return app
 

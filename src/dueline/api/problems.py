@@ -30,11 +30,11 @@ log = get_log(__name__)
 PROBLEM_JSON = "application/problem+json"
 RETRY_AFTER_S = 1
 """A store that is away is usually back within seconds."""
-_TYPE_PREFIX = "urn:dueline:problem:"
+TYPE_PREFIX = "urn:dueline:problem:"
 _INSTANCE_LETTERS_MAX = 200
 
 
-_TITLES = {
+TITLES = {
     400: "Bad Request",
     401: "Unauthorized",
     403: "Forbidden",
@@ -120,8 +120,8 @@ def refusal_problem(error: Invalid | Conflict, path: str = "") -> Problem:
 
 def _problem(status: int, slug: str, detail: str, path: str, errors: list[FieldProblem]) -> Problem:
     return Problem(
-        type=_TYPE_PREFIX + slug,
-        title=_TITLES[status],
+        type=TYPE_PREFIX + slug,
+        title=TITLES[status],
         status=status,
         detail=detail,
         instance=path[:_INSTANCE_LETTERS_MAX],

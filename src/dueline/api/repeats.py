@@ -26,9 +26,12 @@ _NOT_KEPT = frozenset({"content-length"})
 
 
 def has_key(request: Request) -> bool:
-    """Whether a request is to be carried out once. A dry run carries nothing out, and its answer is of now."""
-    is_dry = request.query_params.get("dry_run") == "true"
-    return request.method == "POST" and KEY_FIELD in request.headers and not is_dry
+    """Whether a request is to be carried out once. A dry run carries nothing out, and its answer is of now; a key that is none is refused
+    there as well, as it would be without."""
+    if request.method != "POST" or KEY_FIELD not in request.headers:
+        return False
+    _read(request)
+    return request.query_params.get("dry_run") != "true"
 
 
 async def answer_once(surface: Surface, request: Request, route: ApiRoute) -> Response:

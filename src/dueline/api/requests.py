@@ -177,8 +177,16 @@ class Query:
             self.problems.add(name, f"must have at most {limits.NAME_LETTERS_MAX} letters")
         return words
 
+    def _filled(self, name: str) -> str | None:
+        """A parameter that cannot be any text. One that is empty is refused: it was to hold something, and would mean everything."""
+        value = self._values.get(name)
+        if value == "":
+            self.problems.add(name, "is empty: leave it out, or give it a value")
+            return None
+        return value
+
     def choice(self, name: str, kind: type[E]) -> E | None:
-        value = self.text(name)
+        value = self._filled(name)
         if value is None:
             return None
         try:
@@ -188,7 +196,7 @@ class Query:
             return None
 
     def instant_ms(self, name: str) -> int | None:
-        value = self.text(name)
+        value = self._filled(name)
         return None if value is None else read_instant(value, name, self.problems)
 
     def period_ms(self) -> tuple[int | None, int | None]:
@@ -199,7 +207,7 @@ class Query:
         return from_ms, to_ms
 
     def job_id(self) -> JobId | None:
-        text = self.text("job_id")
+        text = self._filled("job_id")
         if text is not None:
             with self.problems.gathering():
                 return parse_job_id(text)
@@ -219,7 +227,7 @@ class Query:
 
     def number(self, name: str) -> float | None:
         """A number such as 5 or 0.5."""
-        value = self.text(name)
+        value = self._filled(name)
         if value is None:
             return None
         if len(value) > _NUMBER_LETTERS_MAX or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value, re.ASCII):
@@ -229,14 +237,14 @@ class Query:
 
     def flag(self, name: str) -> bool:
         """A parameter that is true or false; false without one."""
-        value = self.text(name)
+        value = self._filled(name)
         if value not in (None, "true", "false"):
             self.problems.add(name, "must be true or false")
         return value == "true"
 
     def limit(self, *, most: int = limits.PAGE_ROWS_MAX) -> int:
         """Rows of a page: whatever number is asked for is brought into bounds."""
-        value = self.text("limit")
+        value = self._filled("limit")
         if value is None:
             return min(limits.PAGE_ROWS_DEFAULT, most)
         if not re.fullmatch(r"-?[0-9]+", value):

@@ -38,6 +38,7 @@ from dueline.sdk.resources.jobs import Jobs
 from dueline.sdk.resources.keys import Keys
 from dueline.sdk.resources.limits import Limits
 from dueline.sdk.resources.queues import Queues
+from dueline.sdk.resources.reference import Reference
 from dueline.sdk.resources.runs import Runs
 from dueline.sdk.resources.schedules import Schedules
 from dueline.sdk.resources.signing_secret import SigningSecret
@@ -76,6 +77,7 @@ class Resources(Resource[D]):
         self.recovery = Recovery(driver)
         self.forecasts = Forecasts(driver)
         self.health = Healths(driver)
+        self.reference = Reference(driver)
         self.desk = Desk(driver)
 
     @composed

@@ -13,7 +13,7 @@ from dueline.wire.merging import merge
 from dueline.wire.problems import Problems
 from dueline.wire.reading import WHOLE, check_names, read_value
 
-_MOST = {
+QUOTAS_MOST = {
     "jobs": limits.QUOTA_JOBS_MAX,
     "running": limits.QUOTA_RUNNING_MAX,
     "runs_per_second": limits.QUOTA_RATE_MAX,
@@ -69,8 +69,8 @@ def to_settings(asked: TenantInput, problems: Problems) -> tuple[float, Quotas]:
         problems.add("weight", f"must be between {limits.WEIGHT_MIN:g} and {limits.WEIGHT_MAX:g}")
     written = msgspec.structs.asdict(asked.quotas)
     for name, value in written.items():
-        if value is not None and not 1 <= value <= _MOST[name]:
-            problems.add(f"quotas.{name}", f"must be between 1 and {_MOST[name]}, or null for no bound")
+        if value is not None and not 1 <= value <= QUOTAS_MOST[name]:
+            problems.add(f"quotas.{name}", f"must be between 1 and {QUOTAS_MOST[name]}, or null for no bound")
     problems.raise_any()
     return asked.weight, Quotas(**written)
 

@@ -51,8 +51,8 @@ COPIED = (
 """What an installation is: definitions, what is under way, and what was."""
 
 LEFT = frozenset({"nodes", "shards", "migrations", "changes", "change_sweeps"})
-"""What belongs to processes and to the database itself, and what listeners are told. Processes register anew; of the shards only the rules of
-time zones go along."""
+"""What belongs to processes and to the database itself, and what listeners are told. Processes register anew; of the shards only the
+rules of time zones go along."""
 
 DERIVED = frozenset({"job_tags"})
 """What triggers of the target keep."""

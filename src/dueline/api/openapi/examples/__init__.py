@@ -1,0 +1,18 @@
+"""An answer of every kind, as it might come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
+
+from dueline.api.openapi.examples import fleet, jobs, whole
+from dueline.wire.pages import Page
+
+ANSWERS: Mapping[Any, Any] = {**jobs.ANSWERS, **fleet.ANSWERS, **whole.ANSWERS}
+
+
+def answer_of(kind: Any) -> Any:
+    """An example of an answer, a page of one for a list; None where the type says all."""
+    if get_origin(kind) is Page:
+        return Page([ANSWERS[get_args(kind)[0]]], None)
+    return ANSWERS.get(kind)

@@ -1,0 +1,1 @@
+"""What the types of routes cannot tell of them, noun by noun."""
