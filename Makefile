@@ -128,7 +128,7 @@ lock: | $(UV) ## Pin the requirements anew: make lock ARGS=--upgrade
 .PHONY: clean
 clean: ## Remove the environment, caches and build products
 	rm -rf .venv .tools build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: setup
 setup: .venv/.ready-dev
