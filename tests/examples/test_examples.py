@@ -43,10 +43,10 @@ def test_a_nightly_report_has_the_day_that_its_schedule_means(tmp_path: Path) ->
         assert world.run("nightly_report.py") == "It is scheduled already.\n"
         (job,) = world.client.jobs.list()
         now = datetime.now(UTC)
-        runs = world.client.jobs.backfill(job.id, now - timedelta(days=3), now, rate=1000).items
-        days = [fires_on(run.scheduled_at) - timedelta(days=1) for run in runs]
+        planned = world.client.jobs.backfill(job.id, now - timedelta(days=3), now, dry_run=True).items
+        days = [fires_on(run.scheduled_at) - timedelta(days=1) for run in planned]
         sell(database, {day: [100 * number, 1] for number, day in enumerate(days, start=1)})
-        for run in runs:
+        for run in world.client.jobs.backfill(job.id, now - timedelta(days=3), now, rate=1000).items:
             assert world.client.runs.wait(run.run_id, timeout_s=WAIT_S_MAX).state == RunState.SUCCEEDED
         again = world.client.jobs.run(job.id)
         assert world.client.runs.wait(again.id, timeout_s=WAIT_S_MAX).state == RunState.SUCCEEDED
