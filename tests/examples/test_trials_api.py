@@ -5,12 +5,10 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from dueline.domain.ids import parse_run_id
 from tests.examples.staging import POLL_S, WAIT_S_MAX, Stage, stage
@@ -55,16 +53,16 @@ class Trials:
             return [email for (email,) in db.execute("SELECT email FROM mails")]
 
 
-@pytest.fixture
-def trials(tmp_path: Path) -> Iterator[Trials]:
-    with stage(tmp_path) as world, kept_port() as port:
+@contextmanager
+def served(folder: Path, *, trials_last_s: int) -> Iterator[Trials]:
+    with stage(folder) as world, kept_port() as port:
         secret = world.client.signing_secret.rotate().secret
-        database = tmp_path / "trials.db"
+        database = folder / "trials.db"
         variables = {
             "TRIALS_SECRET": secret,
             "TRIALS_DATABASE": str(database),
             "TRIALS_URL": f"http://127.0.0.1:{port}",
-            "TRIALS_LAST_S": "1",
+            "TRIALS_LAST_S": str(trials_last_s),
         }
         with world.start("-m", "uvicorn", "trials_api:app", "--port", str(port), **variables) as program:
             deadline = time.monotonic() + WAIT_S_MAX
@@ -75,24 +73,26 @@ def trials(tmp_path: Path) -> Iterator[Trials]:
             yield Trials(world, port, secret, database)
 
 
-def test_a_trial_ends_once_when_its_time_has_come(trials: Trials) -> None:
-    assert trials.sign_up() == (201, ADA | {"plan": "trial"})
-    (run,) = trials.world.client.runs.list()
-    ended = trials.world.client.runs.wait(run.id, timeout_s=WAIT_S_MAX)
-    assert (ended.state, json.loads(ended.result or "")) == ("succeeded", ADA | {"plan": "free"})
-    assert trials.call("GET", f"/accounts/{ADA['email']}") == (200, ADA | {"plan": "free"})
-    assert trials.sign_up() == (200, ADA | {"plan": "free"})
-    assert len([*trials.world.client.runs.list()]) == 1
-    assert trials.deliver(run.id, trials.key, token=99) == (200, ADA | {"plan": "free"})
-    assert trials.mails() == [ADA["email"]]
+def test_a_trial_ends_once_when_its_time_has_come(tmp_path: Path) -> None:
+    with served(tmp_path, trials_last_s=1) as trials:
+        assert trials.sign_up() == (201, ADA | {"plan": "trial"})
+        (run,) = trials.world.client.runs.list()
+        ended = trials.world.client.runs.wait(run.id, timeout_s=WAIT_S_MAX)
+        assert (ended.state, json.loads(ended.result or "")) == ("succeeded", ADA | {"plan": "free"})
+        assert trials.call("GET", f"/accounts/{ADA['email']}") == (200, ADA | {"plan": "free"})
+        assert trials.sign_up() == (200, ADA | {"plan": "free"})
+        assert len([*trials.world.client.runs.list()]) == 1
+        assert trials.deliver(run.id, trials.key, token=99) == (200, ADA | {"plan": "free"})
+        assert trials.mails() == [ADA["email"]]
 
 
-def test_calls_of_others_end_nothing(trials: Trials) -> None:
-    trials.sign_up()
-    (run,) = trials.world.client.runs.list()
-    before = trials.mails()
-    assert trials.deliver(run.id, OLD_KEY, token=99)[0] == 401
-    assert trials.call("POST", HOOK, json.dumps(ADA).encode())[0] == 401
-    trials.world.client.runs.wait(run.id, timeout_s=WAIT_S_MAX)
-    assert (before, trials.mails()) == ([], [ADA["email"]])
-    assert trials.call("GET", "/accounts/nobody")[0] == 404
+def test_nobody_else_ends_a_trial(tmp_path: Path) -> None:
+    with served(tmp_path, trials_last_s=86_400) as trials:
+        trials.sign_up()
+        trials.sign_up()
+        (run,) = trials.world.client.runs.list()
+        assert trials.deliver(run.id, OLD_KEY, token=1)[0] == 401
+        assert trials.call("POST", HOOK, json.dumps(ADA).encode())[0] == 401
+        assert trials.call("GET", f"/accounts/{ADA['email']}") == (200, ADA | {"plan": "trial"})
+        assert trials.call("GET", "/accounts/nobody")[0] == 404
+        assert trials.mails() == []
