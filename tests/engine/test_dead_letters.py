@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import job_text
 from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget
+from dueline.domain.overlap import Overlap
 from dueline.domain.redriving import RedriveVersion
 from dueline.domain.retry import RetryPolicy
 from dueline.domain.run import Run
@@ -19,7 +22,7 @@ from dueline.runtime.clock import StoreTime
 from dueline.store.shapes import DeadLetterFilter
 from tests.support.cluster import Cluster
 from tests.support.stores import StoreUnderTest
-from tests.support.target import Target
+from tests.support.target import Answer, Reaction, Target
 
 ALL = DeadLetterFilter(tenant=DEFAULT_TENANT)
 ONCE = RetryPolicy(max_attempts=1)
@@ -129,6 +132,29 @@ async def test_a_job_s_run_is_corrected_without_the_job(morgue: Morgue) -> None:
     await morgue.advance(1)
     (redriven,) = await morgue.of_kind(RunKind.REDRIVE)
     assert (redriven.state, redriven.job_id) == (RunState.SUCCEEDED, job.id)
+
+
+@pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE_ONE, Overlap.CANCEL_PREVIOUS])
+async def test_redriven_runs_of_one_job_wait_for_one_another(morgue: Morgue, target: Target, overlap: Overlap) -> None:
+    """What a job does with occurrences that overlap would have dropped all but one of them."""
+    job = await morgue.operations.create_job(
+        DEFAULT_TENANT,
+        lambda job_id, _now_ms: Definition(name=job_text(job_id), execution=morgue.failing(), overlap=overlap),
+    )
+    for _ in range(3):
+        await morgue.operations.run_job(DEFAULT_TENANT, job.id, force=True)
+    await morgue.advance(1)
+    assert await morgue.letters.count(ALL) == 3
+    first_call: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    answers: Iterator[Reaction] = iter([first_call])
+    target.on("/status/500", lambda _hit: next(answers, Answer()))
+    await morgue.letters.redrive_many(ALL, RedriveAsked(key="again", rate=1_000.0))
+    await morgue.advance(1, calls_end=False)
+    states = Counter(run.state for run in await morgue.of_kind(RunKind.REDRIVE))
+    assert states == {RunState.RUNNING: 1, RunState.HELD: 2}
+    first_call.set_result(Answer())
+    await morgue.advance(4)
+    assert [run.state for run in await morgue.of_kind(RunKind.REDRIVE)] == [RunState.SUCCEEDED] * 3
 
 
 async def test_many_are_redriven_by_a_filter_at_a_rate_after_a_look(morgue: Morgue) -> None:

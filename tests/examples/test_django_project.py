@@ -34,9 +34,10 @@ def test_the_jobs_of_a_project_are_what_it_declares(tmp_path: Path) -> None:
         assert synced(world.run("manage.py", "sync_jobs")) == changed
         after = {job.name: job for job in world.client.jobs.list(state=JobState.ACTIVE)}
         assert set(after) == {CLEAR, "bookshop: look", other.name}
-        assert after[CLEAR].id == before[CLEAR].id
-        assert after[CLEAR].schedule is not None
-        assert after[CLEAR].schedule.cron == "0 5 * * *"
+        clear = after[CLEAR]
+        assert clear.id == before[CLEAR].id
+        assert clear.schedule is not None
+        assert clear.schedule.cron == "0 5 * * *"
 
         jobs.write_text(jobs.read_text().replace("every hour", "every now and then"))
         refused = world.run("manage.py", "sync_jobs", fails=True)

@@ -31,8 +31,8 @@ def redriven_run(
     dead: Run, version: JobVersion | None, execution: Execution, *, key: str, due_ms: int, edited: bool
 ) -> NewRun:
     """The run in place of a dead letter. `execution` is carried along where no version of a job says it: it was edited, or there is
-    no job."""
-    overlap = Overlap.ALLOW if version is None else version.definition.overlap
+    no job. Somebody asked for it: while another run of its job has not ended it waits, whatever the job does with its occurrences."""
+    exclusive = version is not None and version.definition.overlap is not Overlap.ALLOW
     return NewRun(
         id=redriven_id(dead.id, key),
         job_id=dead.job_id,
@@ -42,13 +42,14 @@ def redriven_run(
         queue=dead.queue,
         priority=dead.priority,
         region="",
-        exclusive=overlap is not Overlap.ALLOW,
+        exclusive=exclusive,
         timeout_ms=execution.timeout_ms,
         scheduled_ms=dead.scheduled_ms,
         due_ms=due_ms,
         tags=dead.tags,
         spec=_encoder.encode(execution).decode() if edited or version is None else None,
         parent_id=dead.id,
+        overlap=Overlap.QUEUE_ALL if exclusive else None,
         lane=execution.lane,
         expires_ms=execution.expires_ms(due_ms),
         fairness_key="" if version is None else version.definition.fairness_key,
