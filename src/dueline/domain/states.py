@@ -76,8 +76,8 @@ class EndReason(StrEnum):
 
 
 TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED, RunState.EXPIRED})
-UNSUCCESSFUL = TERMINAL - {RunState.SUCCEEDED}
 """Final: a run in one of these has left the hot table and never moves again."""
+UNSUCCESSFUL = TERMINAL - {RunState.SUCCEEDED}
 LIVE = frozenset(RunState) - TERMINAL
 WAITING = frozenset({RunState.SCHEDULED, RunState.RETRYING})
 """Not to be claimed before their due time comes near."""

@@ -52,7 +52,8 @@ class Front:
         self._dear_s = 0.0
         """What it took too long."""
         self._doubt_s = 0.0
-        self._rest = _REST
+        self._ran_out = False
+        """Whether the last look found fewer than it asked for."""
         self._back_s = 0.0
         """When the last look ended that began further back than where the one before it ended."""
 
@@ -60,11 +61,12 @@ class Front:
         """The rank to read from."""
         while len(self._ends) > 1 and self._ends[1][0] <= now_s - _BACK_S:
             self._ends.popleft()
-        again_s = self._front_s + min(self._dear_s * self._rest, self._doubt_s)
+        rest = _REST_RAN_OUT if self._ran_out else _REST
+        again_s = self._front_s + min(self._dear_s * rest, self._doubt_s)
         if now_s >= again_s or not self._ends or self._ends[0][0] > now_s - _BACK_S:
             return FRONT
-        ran_out = self._rest == _REST_RAN_OUT
-        return self._ends[0 if ran_out or now_s >= self._back_s + _BACK_S else -1][1] - _MARGIN
+        further_back = self._ran_out or now_s >= self._back_s + _BACK_S
+        return self._ends[0 if further_back else -1][1] - _MARGIN
 
     def looked(self, since: int, last_rank: int | None, *, found: int, asked: int, took_s: float, now_s: float) -> None:
         """A look ended. It found so many of as many as it asked for, up to a rank if any."""
@@ -72,7 +74,7 @@ class Front:
             self._back_s = now_s
         if last_rank is not None:
             self._ends.append((now_s, last_rank))
-        self._rest = _REST if found == asked else _REST_RAN_OUT
+        self._ran_out = found < asked
         runs = max(found, _FEW)
         if since == FRONT:
             self._front_s = now_s
