@@ -13,8 +13,8 @@ from dueline.domain.job import Job
 from dueline.domain.run import Run
 from dueline.domain.states import JobState
 from dueline.store.events import ChangeRow, ChangeRows, EventBounds
-from dueline.store.records import to_run
-from dueline.store.sqlite.part import Part, pack, pack_ids, queries, unwrap_tags
+from dueline.store.records import to_run, unwrap_tags
+from dueline.store.sqlite.part import Part, pack, pack_ids, queries
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("events")

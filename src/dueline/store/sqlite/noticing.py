@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dueline.domain.ids import RunId
 from dueline.domain.run import NewRun
 from dueline.store.notices import DueNotice
-from dueline.store.records import to_run
-from dueline.store.sqlite.part import Part, pack_ids, queries, unwrap_tags
+from dueline.store.records import to_run, unwrap_tags
+from dueline.store.sqlite.part import Part, pack_ids, queries
 from dueline.store.sqlite.runs import enqueue
 from dueline.store.sqlite.session import Session
 

@@ -43,6 +43,7 @@ _JOB = JobView(
     overlap=Overlap.SKIP,
     misfire=MisfireForm(),
     delivery=Delivery.AT_LEAST_ONCE,
+    notify=None,
     tags=("reports",),
     state=JobState.ACTIVE,
     pause_note=None,
@@ -101,6 +102,7 @@ _EXECUTED = ExecutedView(
     concurrency=None,
     rate=None,
     delivery=Delivery.AT_LEAST_ONCE,
+    notify=None,
 )
 _REFUSAL = Problem(
     type="urn:dueline:problem:conflict", title="Conflict", status=409, detail="the name 'daily-report' is taken"
