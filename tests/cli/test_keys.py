@@ -14,6 +14,7 @@ from tests.cli.conftest import Command
 from tests.support.dueline import DuelineProcess, processes
 from tests.support.keys import ADMIN_KEY
 
+MISTYPED = f"{make_key(bytes(40))[:-1]}x"
 NONE_GIVEN = {"DUELINE_ADMIN_KEY": "", "DUELINE_API_KEY": ""}
 
 
@@ -84,7 +85,7 @@ def test_the_first_start_makes_a_key_and_later_ones_do_not(
 
 def test_a_given_key_is_the_first_and_only_then(tmp_path: Path, db: str) -> None:
     with processes() as started:
-        for name, given in (("first", "given-at-first"), ("second", "given-too-late")):
+        for name, given in (("first", "given-at-first"), ("second", "given-too-late"), ("third", MISTYPED)):
             more = {"DUELINE_ADMIN_KEY": given}
             started.append(DuelineProcess(tmp_path, name, "serve", "--port", "0", db=db, environment=more))
             url = started[-1].wait_until_running()
@@ -103,6 +104,11 @@ def test_a_server_on_the_network_does_not_start_without_keys(tmp_path: Path, db:
     assert "0.0.0.0 can be reached from the network, and there are no API keys yet" in refused.err
     short = process(*arguments, DUELINE_ADMIN_KEY="1234567")
     assert (short.code, "admin_key: must have 8 to 200" in short.err) == (2, True)
+    mistyped = process(*arguments, DUELINE_ADMIN_KEY=MISTYPED)
+    assert (mistyped.code, "admin_key: begins like a key that Dueline made, and was mistyped" in mistyped.err) == (
+        2,
+        True,
+    )
     made = process("db", "key", "--db", db, "--name", "first", "-o", "json").json
     with processes() as started:
         started.append(

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from dueline.config import Settings, is_loopback
-from dueline.domain.access import GIVEN_KEY, KeyRefused, KeyRole
+from dueline.domain.access import GIVEN_KEY, KeyRefused, KeyRole, id_of
 from dueline.domain.errors import Invalid
 from dueline.domain.job import DEFAULT_TENANT
 from dueline.engine.keyring import Keyring
@@ -29,8 +29,11 @@ class FirstKey(msgspec.Struct, frozen=True):
 async def first_key(keyring: Keyring, settings: Settings) -> FirstKey | None:
     """Make the first key if there is none; Invalid where that would leave a server on the network that nobody has a key to."""
     given = settings.admin_key
-    if given is not None and not GIVEN_KEY.fullmatch(given) and await _is_first(keyring):
-        raise Invalid(("admin_key", "must have 8 to 200 printable ASCII letters, without spaces"))
+    wrong = None if given is None else _wrong_with(given)
+    if wrong is not None:
+        if await _is_first(keyring):
+            raise Invalid(("admin_key", wrong))
+        return None
     if given is None and not is_loopback(settings.host):
         if await _is_first(keyring):
             raise Invalid(
@@ -66,6 +69,17 @@ async def _left_before(keyring: Keyring, settings: Settings) -> str | None:
             caller = await keyring.caller(text)
             if caller.governs and caller.key.role is KeyRole.ADMIN:
                 return text
+    return None
+
+
+def _wrong_with(given: str) -> str | None:
+    """Why it cannot be a key, if so."""
+    if not GIVEN_KEY.fullmatch(given):
+        return "must have 8 to 200 printable ASCII letters, without spaces"
+    try:
+        id_of(given)
+    except KeyRefused:
+        return "begins like a key that Dueline made, and was mistyped: its checksum is wrong"
     return None
 
 

@@ -111,6 +111,8 @@ class Keyring:
         asking = self._asking.get(key_id)
         if asking is None:
             asking = self._asking[key_id] = asyncio.get_running_loop().create_task(self._ask(key_id))
+            # All who wait may go away first: that it failed is then nobody's concern.
+            asking.add_done_callback(_look_at)
         return await asyncio.shield(asking)
 
     async def _ask(self, key_id: str) -> ApiKey | None:
@@ -125,6 +127,11 @@ class Keyring:
         while len(self._known) > self._kept:
             self._known.popitem(last=False)
         return key
+
+
+def _look_at(asked: asyncio.Task[ApiKey | None]) -> None:
+    if not asked.cancelled():
+        asked.exception()
 
 
 def _kept_of(text: str, tenant: str, role: KeyRole, name: str, expires_ms: int | None) -> ApiKey:
