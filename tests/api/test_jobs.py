@@ -49,6 +49,7 @@ WHOLE_JOB: dict[str, Any] = {
         "on": ["succeeded", "failed"],
         "headers": {"X-A": "b"},
         "sign": False,
+        "late_after": "PT5M",
     },
     "overlap": "queue_one",
     "misfire": {"policy": "fire_all", "window": "P1D", "cap": 5},

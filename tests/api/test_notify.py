@@ -11,15 +11,26 @@ URL = "https://example.com/ended"
 
 def test_what_is_left_out_gets_its_default(api: ServedApi) -> None:
     job = api.create(notify={"url": URL})
-    assert job["notify"] == {"url": URL, "on": ["failed", "expired"], "headers": {}, "sign": True}
+    assert job["notify"] == {"url": URL, "on": ["failed", "expired"], "headers": {}, "sign": True, "late_after": None}
 
 
 def test_a_patch_changes_some_of_it_and_null_takes_it_away(api: ServedApi) -> None:
     job = api.create(notify={"url": URL, "headers": {"X-A": "b"}})
     path = f"/v1/jobs/{job['id']}"
     patched = api.call("PATCH", path, {"notify": {"on": ["cancelled", "succeeded"]}}).json
-    assert patched["notify"] == {"url": URL, "on": ["succeeded", "cancelled"], "headers": {"X-A": "b"}, "sign": True}
+    assert patched["notify"] == {
+        "url": URL,
+        "on": ["succeeded", "cancelled"],
+        "headers": {"X-A": "b"},
+        "sign": True,
+        "late_after": None,
+    }
     assert api.call("PATCH", path, {"notify": None}).json["notify"] is None
+
+
+def test_only_late_ends_may_be_asked_for(api: ServedApi) -> None:
+    job = api.create(notify={"url": URL, "on": [], "late_after": "90s"})
+    assert (job["notify"]["on"], job["notify"]["late_after"]) == ([], "PT1M30S")
 
 
 def test_a_run_without_a_job_may_have_it(api: ServedApi) -> None:
@@ -38,6 +49,9 @@ def test_a_run_without_a_job_may_have_it(api: ServedApi) -> None:
         ({"url": URL, "headers": {"Host": "x"}}, ["notify.headers.Host"]),
         ({"url": URL, "headers": {"X-Run": "{{run.id}}"}}, ["notify.headers.X-Run"]),
         ({"url": URL, "retry": {}}, ["notify.retry"]),
+        ({"url": URL, "late_after": "soon"}, ["notify.late_after"]),
+        ({"url": URL, "late_after": "PT0.999S"}, ["notify.late_after"]),
+        ({"url": URL, "late_after": "P31D"}, ["notify.late_after"]),
     ],
 )
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/runs"])

@@ -99,12 +99,27 @@ def test_every_option_of_execution_reaches_the_job_and_the_run(cli: Command) -> 
             "timeout",
         ),
         *("--never-on", "500-502"),
-        *("--notify-url", f"{URL}ended", "--notify-on", "failed", "--notify-on", "succeeded"),
+        *(
+            "--notify-url",
+            f"{URL}ended",
+            "--notify-on",
+            "failed",
+            "--notify-on",
+            "succeeded",
+            "--notify-late-after",
+            "5m",
+        ),
     ]
     job = cli("job", "create", "--url", URL, *options, "-o", "json").json
     assert (job["target"]["connect_timeout"], job["target"]["expected_status"]) == ("PT2S", [200, "3xx"])
     assert (job["run_timeout"], job["expires_after"], job["requires"]) == ("PT1H", "PT5M", ["eu", "gpu"])
-    assert job["notify"] == {"url": f"{URL}ended", "on": ["succeeded", "failed"], "headers": {}, "sign": True}
+    assert job["notify"] == {
+        "url": f"{URL}ended",
+        "on": ["succeeded", "failed"],
+        "headers": {},
+        "sign": True,
+        "late_after": "PT5M",
+    }
     retry = job["retry"]
     assert (retry["backoff"], retry["delays"]) == ("list", ["PT1S", "PT10S", "PT1M"])
     assert (retry["retry_on"], retry["never_on"]) == ([503, "timeout"], ["500-502"])

@@ -60,6 +60,7 @@ notifies = st.builds(
     on=st.lists(st.sampled_from(RunState), max_size=2).map(tuple),
     headers=st.dictionaries(texts, texts, max_size=2),
     sign=st.booleans(),
+    late_after_ms=st.none() | numbers,
 )
 executions = st.builds(
     Execution,

@@ -70,6 +70,7 @@ _EXECUTION: dict[str, Any] = {
     **_LIMITS,
     "notify_url": options.NotifyUrl,
     "notify_on": options.NotifyOn,
+    "notify_late_after": options.NotifyLateAfter,
     "delivery": options.Delivery,
 }
 _JOB: dict[str, Any] = {
@@ -193,7 +194,7 @@ def _execution(said: dict[str, Any]) -> dict[str, Any]:
         **options.given(tags=said["tag"], requires=said["require"]),
         **options.concurrency_of(said["concurrency"], said["concurrency_key"]),
         **options.rate_of(said["rate"], said["rate_burst"], said["rate_key"]),
-        **options.notify_of(said["notify_url"], said["notify_on"]),
+        **options.notify_of(said["notify_url"], said["notify_on"], said["notify_late_after"]),
         **options.given(
             **{
                 name: said[name]

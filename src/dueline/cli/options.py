@@ -113,6 +113,12 @@ NotifyOn = Annotated[
     list[str] | None,
     typer.Option("--notify-on", help="An end to tell of; repeat it. Default: failed and expired."),
 ]
+NotifyLateAfter = Annotated[
+    str | None,
+    typer.Option(
+        "--notify-late-after", help="Tell also of any end that comes later than this after its time, such as 5m."
+    ),
+]
 Delivery = Annotated[str | None, typer.Option("--delivery", help="at_least_once or at_most_once.")]
 At = Annotated[str | None, typer.Option("--at", help="Once, at an RFC 3339 time.")]
 In = Annotated[str | None, typer.Option("--in", help="Once, after a while such as 2s or PT15M.")]
@@ -233,8 +239,8 @@ def concurrency_of(limit: int | None, key: str | None) -> dict[str, Any]:
     return {"concurrency": concurrency} if concurrency else {}
 
 
-def notify_of(url: str | None, on: list[str] | None) -> dict[str, Any]:
-    notify = given(url=url, on=on)
+def notify_of(url: str | None, on: list[str] | None, late_after: str | None) -> dict[str, Any]:
+    notify = given(url=url, on=on, late_after=late_after)
     return {"notify": notify} if notify else {}
 
 

@@ -105,6 +105,8 @@ class Notify(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of which ends."""
     headers: dict[str, str] = {}
     sign: bool = True
+    late_after_ms: int | None = None
+    """Also of every end that comes later than this after the time that the run was scheduled for."""
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -147,6 +147,7 @@ REDRIVE_BATCH = 1_000
 REDRIVE_RATE_DEFAULT = 50.0
 REDRIVE_RATE_MAX = 10_000.0
 EXPIRES_AFTER_MS_MAX = 30 * 86_400_000
+LATE_AFTER_MS_MAX = 30 * 86_400_000
 DEDUPE_WINDOW_MS_MAX = 30 * 86_400_000
 """How long an ended run may keep its dedupe key: as long as anything may wait here. Every key costs a row meanwhile."""
 KEY_SWEEP_MS = 60_000

@@ -9,10 +9,11 @@ from dueline.domain.ids import derived_run_id, job_text, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.run import NewRun, Run
-from dueline.domain.states import RunKind, RunState
+from dueline.domain.states import TERMINAL, RunKind, RunState
 
 VERSION = 1
 """Of the body. It grows when a member goes or changes its meaning, and not when one is added."""
+_MADE_UP_FOR = frozenset({RunKind.BACKFILL, RunKind.REDRIVE})
 _JSON = {"Content-Type": "application/json"}
 _encoder = msgspec.json.Encoder()
 
@@ -53,6 +54,8 @@ class NoticeBody(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
     type: EventType
     at: str
+    late: bool
+    """Whether the end came later than was asked for."""
     run: NoticeRun
     job: NoticeJob | None
 
@@ -60,12 +63,15 @@ class NoticeBody(msgspec.Struct, frozen=True, kw_only=True):
 def notice_of(run: Run, execution: Execution, *, job_name: str | None, now_ms: int) -> NewRun | None:
     """The run that tells of another one's end, or None where nobody asked for that. The same end makes the same run."""
     notify = execution.notify
-    if notify is None or run.state not in notify.on or run.finished_ms is None:
+    if notify is None or run.finished_ms is None or run.state not in TERMINAL:
+        return None
+    late = notify.late_after_ms is not None and run.finished_ms - _expected_ms(run) > notify.late_after_ms
+    if not late and run.state not in notify.on:
         return None
     target = HttpTarget(
         url=notify.url,
         headers=_JSON | notify.headers,
-        body_bytes=_encoder.encode(_body(run, finished_ms=run.finished_ms, job_name=job_name)),
+        body_bytes=_encoder.encode(_body(run, finished_ms=run.finished_ms, late=late, job_name=job_name)),
         sign=notify.sign,
     )
     telling = Execution(target=target)
@@ -88,7 +94,12 @@ def notice_of(run: Run, execution: Execution, *, job_name: str | None, now_ms: i
     )
 
 
-def _body(run: Run, *, finished_ms: int, job_name: str | None) -> NoticeBody:
+def _expected_ms(run: Run) -> int:
+    """The time that lateness counts from. What is made up for was scheduled long ago, and asked for when it was created."""
+    return run.created_ms if run.kind in _MADE_UP_FOR else run.scheduled_ms
+
+
+def _body(run: Run, *, finished_ms: int, late: bool, job_name: str | None) -> NoticeBody:
     last = run.attempts[-1].outcome if run.attempts else None
     told = NoticeRun(
         id=run_text(run.id),
@@ -112,4 +123,4 @@ def _body(run: Run, *, finished_ms: int, job_name: str | None) -> NoticeBody:
     job = None
     if run.job_id is not None and run.version is not None and job_name is not None:
         job = NoticeJob(id=job_text(run.job_id), name=job_name, version=run.version)
-    return NoticeBody(type=end_type(run.state), at=told.finished_at, run=told, job=job)
+    return NoticeBody(type=end_type(run.state), at=told.finished_at, late=late, run=told, job=job)
