@@ -2,6 +2,7 @@
 
 import json
 import socket
+from contextlib import suppress
 from http.client import HTTPConnection
 
 import pytest
@@ -105,6 +106,35 @@ def test_a_client_that_hangs_up_in_the_middle_does_no_harm(api: ServedApi) -> No
     assert api.call("GET", "/livez").status == 200
 
 
+def test_a_head_may_come_bit_by_bit_and_be_long(api: ServedApi) -> None:
+    with socket.create_connection(("127.0.0.1", api.port), timeout=10) as connection:
+        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        connection.sendall(b"X-Long: " + b"x" * (limits.HEAD_BYTES_MAX - 100))
+        connection.sendall(b"\r\n\r\nGET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        assert b"".join(iter(lambda: connection.recv(65_536), b"")).count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_a_head_that_does_not_end_is_refused(api: ServedApi) -> None:
+    sent = 0
+    with socket.create_connection(("127.0.0.1", api.port), timeout=10) as connection:
+        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")
+        with suppress(ConnectionError):
+            while sent < 100 * limits.HEAD_BYTES_MAX:
+                connection.sendall(b"x" * 4_096)
+                sent += 4_096
+        with suppress(ConnectionError):
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 431 ")
+    assert sent < 100 * limits.HEAD_BYTES_MAX
+    assert api.call("GET", "/livez").status == 200
+
+
+def test_what_is_not_http_is_refused(api: ServedApi) -> None:
+    for nonsense in (b"\x16\x03\x01\x02\x00\x01", b"FROB / HTTP/1.1\r\n\r\n", b"\r\n" * 5 + b"hello\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", api.port), timeout=10) as connection:
+            connection.sendall(nonsense)
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 400 ")
+
+
 def test_a_payload_may_be_as_large_as_it_says(api: ServedApi) -> None:
     body = "x" * limits.PAYLOAD_BYTES_MAX
     job = api.create(target={**TARGET, "body": body})
@@ -130,7 +160,7 @@ def test_a_path_that_is_not_there(api: ServedApi) -> None:
         ("POST", "/v1/jobs/x", "DELETE, GET, HEAD, PATCH, PUT"),
         ("GET", "/v1/jobs/x/pause", "POST"),
         ("POST", "/livez", "GET, HEAD"),
-        ("FROB", "/v1/runs", "GET, HEAD, POST"),
+        ("PURGE", "/v1/runs", "GET, HEAD, POST"),
     ],
 )
 def test_a_method_that_a_path_does_not_take(api: ServedApi, method: str, path: str, allow: str) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from dueline.api.transport import Transport
 from dueline.domain.errors import DuelineError
 
 GRACE_S = 5
@@ -47,7 +48,7 @@ class ApiServer:
         self.port = listener.getsockname()[1]
         config = uvicorn.Config(
             self._app,
-            http="h11",
+            http=Transport,
             ws="none",
             lifespan="off",
             interface="asgi3",

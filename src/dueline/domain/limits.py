@@ -9,6 +9,8 @@ PAYLOAD_BYTES_CEILING = 1024 * 1024
 """What payloads may be configured to: past a megabyte, run rows and claim batches stop being cheap."""
 BODY_BYTES_MAX = 32 * 1024 * 1024
 """An API request's body. It holds the largest bulk call (10,000 runs) with payloads of a few KiB each."""
+HEAD_BYTES_MAX = 64 * 1024
+"""The line and the headers of an API request, beyond what arrives at once."""
 RUNS_PER_CALL_MAX = 10_000
 """Runs in one bulk call: about a second of store time, so that one caller cannot hold the writer for long."""
 JOBS_PER_CALL_MAX = 10_000
