@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.conftest import COMMAND
+from tests.support.keys import ADMIN_KEY
 
 WAIT_S_MAX = 30.0
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
@@ -27,7 +28,13 @@ class Terminal:
         self._master, self._slave = os.openpty()
         self.resize(columns, lines)
         self._mode = self.mode
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TERM": "xterm", **variables}
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(home),
+            "TERM": "xterm",
+            "DUELINE_API_KEY": ADMIN_KEY,
+            **variables,
+        }
         self.process = subprocess.Popen(
             ["setsid", "--ctty", str(COMMAND), *args],
             env=environment,

@@ -11,6 +11,7 @@ import pytest
 from dueline.cli.naming import COMPLETION_S_MAX
 from tests.api.serving import ServedApi
 from tests.cli.conftest import COMMAND, Command
+from tests.support.keys import ADMIN_KEY
 
 URL = "http://127.0.0.1:9/"
 Propose = Callable[..., list[str]]
@@ -28,6 +29,7 @@ def propose(alone: Path) -> Propose:
             "_DUELINE_COMPLETE": "complete_bash",
             "COMP_WORDS": "\n".join(words),
             "COMP_CWORD": str(len(words) - 1),
+            "DUELINE_API_KEY": ADMIN_KEY,
             **variables,
         }
         asked = subprocess.run([COMMAND], env=environment, capture_output=True, text=True, timeout=60)

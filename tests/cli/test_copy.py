@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from pathlib import Path
 
 import pytest
@@ -52,11 +51,8 @@ def test_a_dry_run_counts_and_touches_nothing(dueline: Command, file: Path, tmp_
     assert dueline("db", "status", "--db", str(file)).code == 0
 
 
-def test_nothing_is_done_unless_somebody_says_yes(
-    dueline: Command, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
-    ended = dueline("db", "copy", "--from", str(file), "--to", str(tmp_path / "b.db"))
+def test_nothing_is_done_unless_somebody_says_yes(process: Command, file: Path, tmp_path: Path) -> None:
+    ended = process("db", "copy", "--from", str(file), "--to", str(tmp_path / "b.db"), typed="no\n")
     assert ended.code == 1
     assert f"Move {FEW * len(COPIED)} rows from {file} to {tmp_path / 'b.db'}?" in ended.err
     assert not (tmp_path / "b.db").exists()

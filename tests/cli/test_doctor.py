@@ -22,6 +22,7 @@ from tests.api.serving import TARGET, ServedApi
 from tests.api.working import WORKER, a_dead_letter, claim
 from tests.cli.conftest import Command, Ended
 from tests.support.dueline import DuelineProcess, processes
+from tests.support.keys import ADMIN_KEY
 from tests.support.stores import register
 
 WAIT_S_MAX = 30.0
@@ -178,7 +179,10 @@ def test_a_server_without_processes_with_silent_ones_and_with_old_ones(
 
 
 @pytest.mark.parametrize(("ahead_s", "level"), [(60, "warning"), (-60, "warning"), (3_600, "error"), (-3_600, "error")])
-def test_a_store_whose_clock_is_wrong(tmp_path: Path, dueline: Command, ahead_s: int, level: str) -> None:
+def test_a_store_whose_clock_is_wrong(
+    tmp_path: Path, dueline: Command, monkeypatch: pytest.MonkeyPatch, ahead_s: int, level: str
+) -> None:
+    monkeypatch.setenv("DUELINE_API_KEY", ADMIN_KEY)
     with ServedApi(lambda: SqliteStore(tmp_path / "dueline.db", ShiftedClock(ahead_s))) as api:
         ended = dueline("--server", api.url, "doctor", "-o", "json")
     assert (levels(ended, "server.store_clock"), levels(ended, "server.clock")) == ([level], ["ok"])

@@ -48,7 +48,7 @@ def test_a_run_is_cancelled_once(cli: Command) -> None:
 def test_a_run_that_has_ended_is_tried_again(cli: Command) -> None:
     run = cli("run", "create", "--url", URL, "-o", "json").json["id"]
     assert cli("run", "retry", run).code == 4
-    cli("run", "cancel", run)
+    assert cli("run", "cancel", run, "--yes").code == 0
     again = cli("run", "retry", run, "--key", "mine", "--latest", "--force", "-o", "json").json
     assert (again["kind"], again["parent_run_id"]) == ("redrive", run)
     assert cli("run", "retry", run, "--key", "mine").out.split()[:2] == ["id", again["id"]]

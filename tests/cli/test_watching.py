@@ -12,6 +12,7 @@ from dueline.store.sqlite.store import SqliteStore
 from tests.api.serving import TARGET, ServedApi
 from tests.cli.conftest import COMMAND, Command
 from tests.cli.terminals import ENTER, LEAVE, terminal
+from tests.support.keys import ADMIN_KEY
 
 
 def test_on_a_terminal_each_look_takes_the_place_of_the_one_before(api: ServedApi, alone: Path) -> None:
@@ -44,7 +45,7 @@ def test_what_is_not_there_ends_it_at_once(api: ServedApi, alone: Path) -> None:
 
 
 def test_in_a_pipe_json_is_a_document_a_line(api: ServedApi, alone: Path) -> None:
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_URL": api.url}
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_URL": api.url, "DUELINE_API_KEY": ADMIN_KEY}
     command = [str(COMMAND), "queue", "list", "--watch", "0.1", "-o", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True) as watch:
         assert watch.stdout is not None

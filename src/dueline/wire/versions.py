@@ -13,6 +13,7 @@ from dueline.domain.overlap import Overlap
 from dueline.wire.differences import differences
 from dueline.wire.jobs import job_view
 from dueline.wire.limits import ConcurrencyForm, StartRateForm
+from dueline.wire.notices import NotifyForm
 from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.schedules import ScheduleForm
 from dueline.wire.targets import TargetView
@@ -35,6 +36,7 @@ class DefinitionView(msgspec.Struct, frozen=True, kw_only=True):
     requires: tuple[str, ...]
     concurrency: ConcurrencyForm | None
     rate: StartRateForm | None
+    notify: NotifyForm | None
     overlap: Overlap
     misfire: MisfireForm
     delivery: Delivery
