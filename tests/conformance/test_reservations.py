@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import pytest
 
 from dueline.domain.errors import StoreUnavailable
-from dueline.store.postgres.database import Connection, Database
+from dueline.store.postgres.database import Database
+from dueline.store.postgres.reaching import Connection
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from tests.conformance.sharing import serve, shares, wait_with, weigh

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from dueline.store.postgres.arrays import set_array_codecs
-from dueline.store.postgres.database import Connection
+from dueline.store.postgres.reaching import Connection
 
 UUIDS = [os.urandom(16) for _ in range(3)]
 SAMPLES: dict[str, list[list[Any]]] = {

@@ -8,10 +8,10 @@ from typing import Any
 import asyncpg
 
 from dueline.domain.ids import BootId, RunId
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.following import follow_and_leave, lock_awaiting
 from dueline.store.postgres.part import Part, queries
 from dueline.store.postgres.progress import SWEPT_NOTHING, sweep_progress
+from dueline.store.postgres.reaching import Connection
 from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import Blocked, CancelAnswer, CancelAsked
 

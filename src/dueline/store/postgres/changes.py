@@ -15,10 +15,10 @@ from dueline.domain.run import first_token
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import HeldReason, RunState
 from dueline.store.postgres.calendars import read_calendars, unuse_calendars, use_calendars
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.events import tell_change
 from dueline.store.postgres.limits import set_job_gate
 from dueline.store.postgres.part import Part, Ranks, queries, told_columns
+from dueline.store.postgres.reaching import Connection
 from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.records import (
     calendar_names,

@@ -15,8 +15,8 @@ from dueline.store.copying.tables import COPIED, DERIVED, LEFT, Key, Row, Table
 from dueline.store.migrations import MOVED, load_migrations, pending
 from dueline.store.postgres import copy_statements as sql
 from dueline.store.postgres.copy_statements import Statements
-from dueline.store.postgres.database import CONNECT_S, MOVED_TO, Connection, prepare, unavailable_when_broken
-from dueline.store.postgres.reaching import reach
+from dueline.store.postgres.database import CONNECT_S, MOVED_TO, prepare, unavailable_when_broken
+from dueline.store.postgres.reaching import Connection, reach
 
 _LOCK = 0x6C656176696E67
 """Advisory lock number of a copy to elsewhere: the letters of "leaving"."""

@@ -16,9 +16,9 @@ from dueline.store.copying.tables import COPIED, DERIVED, Key, Row, Table, decod
 from dueline.store.migrations import COPYING
 from dueline.store.postgres import copy_statements as sql
 from dueline.store.postgres.copy_statements import Statements
-from dueline.store.postgres.database import CONNECT_S, Connection, prepare, unavailable_when_broken
+from dueline.store.postgres.database import CONNECT_S, prepare, unavailable_when_broken
 from dueline.store.postgres.part import queries
-from dueline.store.postgres.reaching import reach
+from dueline.store.postgres.reaching import Connection, reach
 from dueline.store.postgres.store import PostgresStore
 
 _HISTORY = queries("history")

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
 
 import asyncpg
 
 from dueline.domain.errors import StoreMoved, StoreUnavailable
 from dueline.store.postgres.arrays import set_array_codecs
-from dueline.store.postgres.reaching import WatchedConnection, reach
+from dueline.store.postgres.pool import Loan, Pool
+from dueline.store.postgres.reaching import Connection, reach
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 CONNECT_S = 5.0
 STATEMENT_S = 30.0
+IDLE_S = 60.0
+STATEMENTS_KEPT = 200
+"""Prepared statements of a connection: more than there are."""
 SETTINGS = {
     "application_name": "dueline",
     # An owner that is stopped inside a transaction must not keep others out for longer than this.
@@ -59,17 +63,25 @@ _UNAVAILABLE = (
 )
 
 
-@asynccontextmanager
-async def unavailable_when_broken() -> AsyncIterator[None]:
-    """Say StoreUnavailable for everything that means: not now, or not known."""
-    try:
-        yield
-    except _UNAVAILABLE as error:
-        raise StoreUnavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
-    except asyncpg.PostgresError as error:
-        if error.sqlstate == _MOVED:
+class _Telling:
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, _UNAVAILABLE):
+            raise StoreUnavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+        if isinstance(error, asyncpg.PostgresError) and error.sqlstate == _MOVED:
             raise StoreMoved(str(error).removeprefix(MOVED_TO)) from error
-        raise
+
+
+_TELLING = _Telling()
+
+
+def unavailable_when_broken() -> AbstractAsyncContextManager[None]:
+    """Say StoreUnavailable for everything that means: not now, or not known."""
+    return _TELLING
 
 
 class Database:
@@ -78,26 +90,15 @@ class Database:
     def __init__(self, dsn: str, *, connections_max: int = 8) -> None:
         self._dsn = dsn
         self._connections_max = connections_max
-        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._pool: Pool | None = None
         self._own: dict[str, Connection] = {}
         self._own_locks: dict[str, asyncio.Lock] = {}
 
     async def open(self) -> None:
         async with unavailable_when_broken():
-            self._pool = await asyncpg.create_pool(
-                self._dsn,
-                connect=reach,
-                connection_class=WatchedConnection,
-                min_size=1,
-                max_size=self._connections_max,
-                max_inactive_connection_lifetime=60,
-                timeout=CONNECT_S,
-                command_timeout=STATEMENT_S,
-                server_settings=SETTINGS,
-                statement_cache_size=200,
-                init=prepare,
-                reset=_keep,
-            )
+            pool = Pool(self._connect, size=self._connections_max, patience_s=STATEMENT_S, idle_s=IDLE_S)
+            pool.release(await pool.acquire())
+            self._pool = pool
 
     async def close(self) -> None:
         for connection in self._own.values():
@@ -105,33 +106,30 @@ class Database:
         self._own.clear()
         if self._pool is not None:
             pool, self._pool = self._pool, None
-            try:
-                await asyncio.wait_for(pool.close(), CONNECT_S)
-            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-                pool.terminate()
+            await pool.close(CONNECT_S)
 
     async def fetch(self, sql: str, *args: Any) -> list[asyncpg.Record]:
-        async with unavailable_when_broken(), self._acquire() as connection:
+        async with unavailable_when_broken(), self._lent() as connection:
             return await connection.fetch(sql, *args)
 
     async def execute(self, sql: str, *args: Any) -> str:
         """Answers what the statement did, as `INSERT 0 3`."""
-        async with unavailable_when_broken(), self._acquire() as connection:
+        async with unavailable_when_broken(), self._lent() as connection:
             return await connection.execute(sql, *args)
 
     async def fetchval(self, sql: str, *args: Any) -> Any:
-        async with unavailable_when_broken(), self._acquire() as connection:
+        async with unavailable_when_broken(), self._lent() as connection:
             return await connection.fetchval(sql, *args)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        async with unavailable_when_broken(), self._acquire() as connection, connection.transaction():
+        async with unavailable_when_broken(), self._lent() as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection whose statements commit by themselves."""
-        async with unavailable_when_broken(), self._acquire() as connection:
+        async with unavailable_when_broken(), self._lent() as connection:
             yield connection
 
     @asynccontextmanager
@@ -139,7 +137,7 @@ class Database:
         """For several reads that see one moment."""
         async with (
             unavailable_when_broken(),
-            self._acquire() as connection,
+            self._lent() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
             yield connection
@@ -158,26 +156,23 @@ class Database:
                     raise
 
     async def _connect(self) -> Connection:
-        connection = await reach(self._dsn, timeout=CONNECT_S, command_timeout=STATEMENT_S, server_settings=SETTINGS)
+        connection = await reach(
+            self._dsn,
+            timeout=CONNECT_S,
+            command_timeout=STATEMENT_S,
+            server_settings=SETTINGS,
+            statement_cache_size=STATEMENTS_KEPT,
+        )
         await prepare(connection)
         return connection
 
-    @asynccontextmanager
-    async def _acquire(self) -> AsyncIterator[Connection]:
+    def _lent(self) -> Loan:
         if self._pool is None:
             raise StoreUnavailable("the store is closed")
-        connection = await self._pool.acquire(timeout=STATEMENT_S)
-        try:
-            yield connection  # type: ignore[misc]  # a pool's proxy stands for its connection
-        finally:
-            await self._pool.release(connection)
+        return self._pool.lend()
 
 
 async def prepare(connection: Any) -> None:
     """Ids travel as 16 raw bytes in both directions."""
     await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes, decoder=bytes, format="binary")
     set_array_codecs(connection)
-
-
-async def _keep(_connection: Any) -> None:
-    """Nothing to reset: no statement of ours changes its session, so a connection goes back without a round trip."""

@@ -10,8 +10,8 @@ from dueline.domain.job import Job
 from dueline.domain.run import Run
 from dueline.domain.states import JobState
 from dueline.store.events import ChangeRow, ChangeRows, EventBounds
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.reaching import Connection
 from dueline.store.records import to_run
 
 _SQL = queries("events")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.part import queries
 from dueline.store.postgres.places import leave_places
+from dueline.store.postgres.reaching import Connection
 
 _SQL = queries("plans")
 

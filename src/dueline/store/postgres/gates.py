@@ -22,8 +22,9 @@ from dueline.domain.gates import (
     unseen,
 )
 from dueline.domain.ids import RunId
-from dueline.store.postgres.database import Connection, Database
+from dueline.store.postgres.database import Database
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.reaching import Connection
 
 _SQL = queries("gates")
 _RUNS = queries("runs")

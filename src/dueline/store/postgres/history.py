@@ -8,8 +8,8 @@ from dueline.domain import limits
 from dueline.domain.durations import DAY_MS
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.retention import EVERYONE, Sweep, sweep_of_all, sweeps_of_tenants
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.reaching import Connection
 from dueline.store.records import quota_days
 
 _SQL = queries("history")

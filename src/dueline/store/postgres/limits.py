@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dueline.domain.gates import Gate, Limit, Scope
 from dueline.domain.ids import JobId
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.gates import stand
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.reaching import Connection
 from dueline.store.records import limit_row, quota_limits, to_limit
 
 _SQL = queries("limits")

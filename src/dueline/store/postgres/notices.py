@@ -9,7 +9,8 @@ from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
-from dueline.store.postgres.database import Connection, Database
+from dueline.store.postgres.database import Database
+from dueline.store.postgres.reaching import Connection
 from dueline.store.protocol import WakeUp
 
 CHANNEL = "dueline"

@@ -15,9 +15,10 @@ from dueline.domain.ledger import Unfired
 from dueline.domain.planning import Position
 from dueline.domain.requests import RequestKey
 from dueline.domain.run import NewRun
-from dueline.store.postgres.database import Connection, Database
+from dueline.store.postgres.database import Database
 from dueline.store.postgres.fronts import Fronts
 from dueline.store.postgres.notices import Notices
+from dueline.store.postgres.reaching import Connection
 from dueline.store.queries import load_queries
 from dueline.store.records import join_tags
 from dueline.store.requests import IN_HAND

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.part import queries
+from dueline.store.postgres.reaching import Connection
 
 _SQL = queries("runs")
 

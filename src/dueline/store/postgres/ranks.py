@@ -34,8 +34,9 @@ from dueline.domain.fairness import (
 )
 from dueline.domain.job import PRIORITIES
 from dueline.domain.run import NewRun
-from dueline.store.postgres.database import STATEMENT_S, Connection, Database
+from dueline.store.postgres.database import STATEMENT_S, Database
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.reaching import Connection
 
 _SQL = queries("flows")
 _WORTH = [clock_of(0, priority=priority) for priority in PRIORITIES]

@@ -8,8 +8,8 @@ import asyncpg
 
 from dueline.domain.errors import SchemaRefused
 from dueline.store.migrations import load_migrations, pending, states
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.part import Part
+from dueline.store.postgres.reaching import Connection
 from dueline.store.shapes import MigrationState
 
 _LOCK = 0x6475656C696E65

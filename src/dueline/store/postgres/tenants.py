@@ -7,10 +7,10 @@ from copy import copy
 
 from dueline.domain.errors import Conflict, OverQuota
 from dueline.domain.gates import Gate, Limit, Scope, Seen
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.gates import stand
 from dueline.store.postgres.limits import set_gate
 from dueline.store.postgres.part import Part, queries
+from dueline.store.postgres.reaching import Connection
 from dueline.store.records import encode_quotas, to_tenant
 from dueline.store.shapes import Tenant, TenantUse
 

@@ -9,9 +9,9 @@ from dueline.domain import limits
 from dueline.domain.ids import RunId
 from dueline.domain.states import EndReason, RunState
 from dueline.domain.uniqueness import Holder, KeyName, Settlement, UniqueAnswer, UniqueRun, settle
-from dueline.store.postgres.database import Connection
 from dueline.store.postgres.following import follow_and_leave, lock_awaiting
 from dueline.store.postgres.part import Part, Ranks, queries
+from dueline.store.postgres.reaching import Connection
 from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.requests import NothingDone, only
 
