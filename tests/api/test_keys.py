@@ -11,7 +11,7 @@ from dueline.domain.access import KeyRole
 from tests.api.serving import Reply, ServedApi
 
 ROLES = list(KeyRole)
-OPEN = {("GET", "/livez"), ("GET", "/readyz")}
+OPEN = {("GET", "/livez"), ("GET", "/readyz"), ("GET", "/v1/openapi.json"), ("GET", "/docs")}
 SHARED = ("/v1/queues", "/v1/limits", "/v1/tenants", "/v1/workers", "/v1/worker/", "/metrics")
 OPERATORS = {
     ("POST", "/v1/jobs/{id}/backfill"),

@@ -13,6 +13,7 @@ from dueline.domain.overlap import Overlap
 from dueline.wire.differences import differences
 from dueline.wire.jobs import job_view
 from dueline.wire.limits import ConcurrencyForm, StartRateForm
+from dueline.wire.notices import NotifyForm
 from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.schedules import ScheduleForm
 from dueline.wire.targets import TargetView
@@ -38,6 +39,7 @@ class DefinitionView(msgspec.Struct, frozen=True, kw_only=True):
     overlap: Overlap
     misfire: MisfireForm
     delivery: Delivery
+    notify: NotifyForm | None
     tags: tuple[str, ...]
 
 
