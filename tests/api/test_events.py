@@ -13,6 +13,7 @@ from dueline.domain.events import EventMark, EventType
 from dueline.domain.states import RunState
 from tests.api.serving import TARGET, ServedApi
 from tests.api.working import claim, end
+from tests.support.keys import AUTHORIZED
 from tests.support.listening import Heard, Listener
 
 JSON = {"Accept": "application/json"}

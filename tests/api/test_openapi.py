@@ -21,6 +21,7 @@ from dueline.sdk.client import Client
 from dueline.sdk.endpoints import Endpoint, ListEndpoint, Resource
 from tests.api.serving import Reply, ServedApi
 from tests.api.working import a_dead_letter
+from tests.support.listening import Listener
 from tests.support.schemas import Schemas
 
 DOCUMENT = make_document(ROUTES)
@@ -238,12 +239,30 @@ def test_the_server_takes_every_example_and_answers_as_documented(api: ServedApi
     check_answer(name, reply)
 
 
-@pytest.mark.parametrize("name", [name for name in WRITTEN if name.startswith("GET /v1/") and "{" not in name])
+READ = [name for name in WRITTEN if name.startswith("GET ") and "{" not in name]
+
+
+@pytest.mark.parametrize("name", [name for name in READ if name not in ("GET /metrics", "GET /docs")])
 def test_what_is_read_is_as_documented(api: ServedApi, name: str) -> None:
     api.create(schedule={"cron": "0 9 * * *"}, concurrency=2, rate={"limit": 5})
     reply = api.call("GET", name.partition(" ")[2], headers={"Accept": "application/json"})
     assert reply.status == 200
     check_answer(name, reply)
+
+
+@pytest.mark.parametrize("name", ["GET /v1/events", "GET /v1/runs/{id}/events"])
+def test_events_are_a_stream_and_a_page_as_documented(api: ServedApi, name: str) -> None:
+    run_id = api.call("POST", "/v1/runs", {"target": {"task": "report"}}).json["id"]
+    path = name.partition(" ")[2].replace("{id}", run_id)
+    check_answer(name, api.call("GET", path, headers={"Accept": "application/json"}))
+    content = WRITTEN[name]["responses"]["200"]["content"]["text/event-stream"]
+    example = content["examples"]["stream"]["value"].split("\n")
+    with Listener(api.url, path) as listener:
+        api.call("POST", f"/v1/runs/{run_id}/cancel")
+        heard = listener.hear()
+    assert heard is not None
+    assert list(SCHEMAS.faults(heard.data, COMPONENTS["schemas"]["EventView"])) == []
+    assert [line.partition(":")[0] for line in example] == ["", "id", "", "id", "event", "data", "", ""]
 
 
 @pytest.mark.parametrize("name", [name for name, told in WRITTEN.items() if "requestBody" in told])

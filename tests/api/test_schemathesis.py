@@ -10,6 +10,7 @@ import pytest
 
 from dueline.api.app import ROUTES
 from tests.api.serving import ServedApi
+from tests.support.keys import AUTHORIZED
 
 CONFIG = Path(__file__).parent / "schemathesis.toml"
 CASES = int(os.environ.get("CASES") or 2_000)
@@ -23,6 +24,7 @@ def cases_sent(api: ServedApi, folder: Path, *, examples: int, phases: str, seed
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run"),
         *(f"{api.url}/v1/openapi.json", "--phases", phases, "--mode", "all"),
+        *("--header", f"Authorization: {AUTHORIZED['Authorization']}"),
         *("--max-examples", str(examples), "--seed", str(seed), "--report-json-path", str(folder / "report.json")),
     ]
     # It keeps what it finds in the folder where it runs.

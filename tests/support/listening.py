@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from tests.support.keys import AUTHORIZED
+
 PATIENCE_S = 20.0
 """Only a test that is about to fail waits this long."""
 
@@ -32,7 +34,7 @@ class Listener:
         self.beats = 0
 
     def __enter__(self) -> Self:
-        headers = {"Accept": "text/event-stream"}
+        headers = {"Accept": "text/event-stream", **AUTHORIZED}
         if self.last_id is not None:
             headers["Last-Event-ID"] = self.last_id
         self._connection.request("GET", self._path, headers=headers)
