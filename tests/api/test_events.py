@@ -264,7 +264,8 @@ def test_a_reader_that_takes_nothing_is_cut_off(own_api: ServedApi, monkeypatch:
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         lazy.settimeout(10)
         lazy.connect(("127.0.0.1", own_api.port))
-        lazy.sendall(f"GET /v1/events?cursor={cursor} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        key = f"Authorization: {AUTHORIZED['Authorization']}"
+        lazy.sendall(f"GET /v1/events?cursor={cursor} HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}\r\n\r\n".encode())
         assert lazy.recv(12) == b"HTTP/1.1 200"
         while own_api.listening:
             threading.Event().wait(0.02)
