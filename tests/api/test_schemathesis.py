@@ -27,8 +27,10 @@ def cases_sent(api: ServedApi, folder: Path, *, examples: int, phases: str, seed
         *("--header", f"Authorization: {AUTHORIZED['Authorization']}"),
         *("--max-examples", str(examples), "--seed", str(seed), "--report-json-path", str(folder / "report.json")),
     ]
+    spare = api.call("POST", "/v1/keys", {"role": "reader", "name": "to be revoked"}).json["id"]
+    named = os.environ | {"SPARE_KEY_ID": spare}
     # It keeps what it finds in the folder where it runs.
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, cwd=folder, env=named, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr[-5_000:]
     report = json.loads((folder / "report.json").read_text())
     assert report["complete"]
