@@ -167,7 +167,7 @@ def _answers(
 
 def _success(route: ApiRoute, status: int, told: Operation, schemas: Schemas, words: str) -> dict[str, Any]:
     headers = ["X-Request-Id", *(name for name in told.headers if name != "Location" or status == 201)]
-    if route.method == "POST":
+    if route.method == "POST" and not route.shows_once:
         headers.append("Idempotent-Replayed")
     answer: dict[str, Any] = {
         "description": words,

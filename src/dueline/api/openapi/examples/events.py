@@ -9,6 +9,7 @@ from dueline.api.openapi.examples.names import DUE, ENDED, JOB_ID, RUN_ID, START
 from dueline.domain.events import EventType
 from dueline.domain.states import RunKind, RunState
 from dueline.wire.events import EventView, RunEventView, beat_block, view_block
+from dueline.wire.pages import Page
 
 _EVENT = EventView(
     id="19b1c2d3e40-44-2",
@@ -35,6 +36,7 @@ _EVENT = EventView(
     attempt=None,
 )
 
-ANSWERS: Mapping[Any, Any] = {EventView: _EVENT}
+ANSWERS: Mapping[Any, Any] = {Page[EventView]: Page([_EVENT], _EVENT.id)}
+"""A page of events always tells how to go on, unless it is of a run that has ended."""
 STREAM = (beat_block("19b1c2d3e40-41-0") + view_block(_EVENT)).decode()
 """The first blocks of a stream."""
