@@ -13,6 +13,7 @@ from dueline.sdk.models import EventType
 from tests.api.serving import TARGET, ServedApi
 from tests.api.test_events import run
 from tests.api.working import claim, end
+from tests.support.keys import ADMIN_KEY
 
 URL = TARGET["url"]
 
@@ -44,7 +45,7 @@ def test_one_follows_some_of_it(client: Client, own_api: ServedApi) -> None:
 
 
 async def test_a_coroutine_follows_what_happens(own_api: ServedApi) -> None:
-    async with AsyncClient(own_api.url, api_key="") as client:
+    async with AsyncClient(own_api.url, api_key=ADMIN_KEY) as client:
         cursor = (await client.events.follow().page()).next_cursor
         job = await client.jobs.create(url=URL)
         async for event in client.events.follow(cursor=cursor):
@@ -55,7 +56,7 @@ async def test_a_coroutine_follows_what_happens(own_api: ServedApi) -> None:
 
 
 def test_plain_json(own_api: ServedApi) -> None:
-    with PlainClient(own_api.url, api_key="") as client:
+    with PlainClient(own_api.url, api_key=ADMIN_KEY) as client:
         cursor = client.events.follow().page()["next_cursor"]
         run_id = run(own_api)
         (event,) = islice(client.events.follow(cursor=cursor), 1)
