@@ -66,6 +66,23 @@ def test_every_schema_and_every_problem_is_shown() -> None:
     assert {f"problem-{name}" for name in DOCUMENT["components"]["responses"]} <= set(READ.ids)
 
 
+def test_the_page_says_how_to_send_a_key_and_which() -> None:
+    assert "Authorization: Bearer KEY" in READ.text
+    assert "tells curl -H 'Authorization: Bearer KEY' http://127.0.0.1:8700/v1/caller." in READ.text
+    for route in ROUTES:
+        shown = PAGE.partition(f'id="{operation_of(route).id}"')[2].partition("</section>")[0]
+        assert (
+            "It takes no key." in shown
+            if route.is_open
+            else f"<code>{route.role}</code>" in shown or "any key" in shown
+        )
+
+
+def test_a_stream_is_shown_line_by_line() -> None:
+    assert ": beat\nid: " in READ.text
+    assert "\nevent: run.failed\ndata: {" in READ.text
+
+
 def test_the_page_is_well_formed() -> None:
     assert READ.open == []
     assert len(set(READ.ids)) == len(READ.ids)

@@ -13,7 +13,7 @@ from dueline.domain.events import EventMark, EventType
 from dueline.domain.states import RunState
 from tests.api.serving import TARGET, ServedApi
 from tests.api.working import claim, end
-from tests.support.keys import ADMIN_KEY
+from tests.support.keys import AUTHORIZED
 from tests.support.listening import Heard, Listener
 
 JSON = {"Accept": "application/json"}
@@ -264,10 +264,8 @@ def test_a_reader_that_takes_nothing_is_cut_off(own_api: ServedApi, monkeypatch:
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         lazy.settimeout(10)
         lazy.connect(("127.0.0.1", own_api.port))
-        head = (
-            f"GET /v1/events?cursor={cursor} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {ADMIN_KEY}\r\n\r\n"
-        )
-        lazy.sendall(head.encode())
+        key = f"Authorization: {AUTHORIZED['Authorization']}"
+        lazy.sendall(f"GET /v1/events?cursor={cursor} HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}\r\n\r\n".encode())
         assert lazy.recv(12) == b"HTTP/1.1 200"
         while own_api.listening:
             threading.Event().wait(0.02)

@@ -11,7 +11,9 @@ from dueline.domain.access import KeyRole
 from tests.api.serving import Reply, ServedApi
 
 ROLES = list(KeyRole)
-OPEN = {("GET", "/livez"), ("GET", "/readyz")}
+OPEN = {("GET", "/livez"), ("GET", "/readyz"), ("GET", "/v1/openapi.json"), ("GET", "/docs")}
+PAGE = {"Accept": "application/json"}
+"""Of what goes on for ever somebody who takes JSON gets a page."""
 SHARED = ("/v1/queues", "/v1/limits", "/v1/tenants", "/v1/workers", "/v1/worker/", "/metrics")
 OPERATORS = {
     ("POST", "/v1/jobs/{id}/backfill"),
@@ -72,7 +74,7 @@ def test_every_route_asks_for_a_key_that_may(api: ServedApi, keys: dict[tuple[st
     path = re.sub(r"\{\w+\}", "nothing", route.path)
     named = (route.method, route.path)
     for wrong in ({"Authorization": ""}, bearer("unknown-to-all"), {"Authorization": "Basic YTpi"}):
-        reply = api.call(route.method, path, headers=wrong)
+        reply = api.call(route.method, path, headers=wrong | PAGE)
         if named in OPEN:
             assert reply.status == 200
         else:
@@ -84,7 +86,7 @@ def test_every_route_asks_for_a_key_that_may(api: ServedApi, keys: dict[tuple[st
         if named == ("POST", "/v1/signing-secret/rotate") and role == KeyRole.ADMIN:
             continue
         may = KeyRole(role).covers(needed(route)) and (tenant == "default" or not is_shared(route))
-        reply = api.call(route.method, path, headers=bearer(key))
+        reply = api.call(route.method, path, headers=bearer(key) | PAGE)
         assert (reply.status == 403) == (not may), (tenant, role, reply.body)
         assert reply.status not in (401, 500, 503)
 

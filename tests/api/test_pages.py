@@ -111,7 +111,11 @@ def test_filters_of_jobs(own_api: ServedApi) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["runs?job_id", "runs?state", "runs?from", "jobs?limit", "forecast?hours", "recovery?rate"]
+    "path",
+    [
+        *("runs?job_id", "runs?state", "runs?from", "jobs?limit", "forecast?hours", "recovery?rate", "keys?tenant"),
+        *("events?run_id", "events?wait", "events?type", "jobs/job_01h455vb4pex5vsknk084sn02q/versions/2/diff?against"),
+    ],
 )
 def test_a_parameter_that_was_to_hold_something_is_not_empty(api: ServedApi, path: str) -> None:
     reply = api.call("GET", f"/v1/{path}=")

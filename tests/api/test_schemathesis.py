@@ -10,6 +10,7 @@ import pytest
 
 from dueline.api.app import ROUTES
 from tests.api.serving import ServedApi
+from tests.support.keys import AUTHORIZED
 
 CONFIG = Path(__file__).parent / "schemathesis.toml"
 CASES = int(os.environ.get("CASES") or 2_000)
@@ -23,10 +24,13 @@ def cases_sent(api: ServedApi, folder: Path, *, examples: int, phases: str, seed
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run"),
         *(f"{api.url}/v1/openapi.json", "--phases", phases, "--mode", "all"),
+        *("--header", f"Authorization: {AUTHORIZED['Authorization']}"),
         *("--max-examples", str(examples), "--seed", str(seed), "--report-json-path", str(folder / "report.json")),
     ]
+    spare = api.call("POST", "/v1/keys", {"role": "reader", "name": "to be revoked"}).json["id"]
+    named = os.environ | {"SPARE_KEY_ID": spare}
     # It keeps what it finds in the folder where it runs.
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, cwd=folder, env=named, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr[-5_000:]
     report = json.loads((folder / "report.json").read_text())
     assert report["complete"]

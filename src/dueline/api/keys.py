@@ -39,7 +39,7 @@ async def create(surface: Surface, request: Request) -> Response:
 
 async def list_page(surface: Surface, request: Request) -> Response:
     query = Query(request, LIST_QUERY)
-    asked = query.text("tenant")
+    asked = query.filled("tenant")
     if asked is not None:
         check_queue(asked, query.problems, field="tenant")
     limit, cursor = query.limit(), query.text("cursor")

@@ -177,7 +177,7 @@ class Query:
             self.problems.add(name, f"must have at most {limits.NAME_LETTERS_MAX} letters")
         return words
 
-    def _filled(self, name: str) -> str | None:
+    def filled(self, name: str) -> str | None:
         """A parameter that cannot be any text. One that is empty is refused: it was to hold something, and would mean everything."""
         value = self._values.get(name)
         if value == "":
@@ -186,7 +186,7 @@ class Query:
         return value
 
     def choice(self, name: str, kind: type[E]) -> E | None:
-        value = self._filled(name)
+        value = self.filled(name)
         if value is None:
             return None
         try:
@@ -196,7 +196,7 @@ class Query:
             return None
 
     def instant_ms(self, name: str) -> int | None:
-        value = self._filled(name)
+        value = self.filled(name)
         return None if value is None else read_instant(value, name, self.problems)
 
     def period_ms(self) -> tuple[int | None, int | None]:
@@ -207,14 +207,14 @@ class Query:
         return from_ms, to_ms
 
     def job_id(self) -> JobId | None:
-        text = self._filled("job_id")
+        text = self.filled("job_id")
         if text is not None:
             with self.problems.gathering():
                 return parse_job_id(text)
         return None
 
     def run_id(self) -> RunId | None:
-        text = self.text("run_id")
+        text = self.filled("run_id")
         if text is not None:
             with self.problems.gathering():
                 return parse_run_id(text)
@@ -222,12 +222,12 @@ class Query:
 
     def wait_s(self, *, most_ms: int) -> float:
         """How long the answer may wait for something to tell: not at all without one."""
-        value = self.text("wait")
+        value = self.filled("wait")
         return 0.0 if value is None else read_duration(value, "wait", self.problems, least_ms=0, most_ms=most_ms) / 1000
 
     def number(self, name: str) -> float | None:
         """A number such as 5 or 0.5."""
-        value = self._filled(name)
+        value = self.filled(name)
         if value is None:
             return None
         if len(value) > _NUMBER_LETTERS_MAX or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value, re.ASCII):
@@ -237,14 +237,14 @@ class Query:
 
     def flag(self, name: str) -> bool:
         """A parameter that is true or false; false without one."""
-        value = self._filled(name)
+        value = self.filled(name)
         if value not in (None, "true", "false"):
             self.problems.add(name, "must be true or false")
         return value == "true"
 
     def limit(self, *, most: int = limits.PAGE_ROWS_MAX) -> int:
         """Rows of a page: whatever number is asked for is brought into bounds."""
-        value = self._filled("limit")
+        value = self.filled("limit")
         if value is None:
             return min(limits.PAGE_ROWS_DEFAULT, most)
         if not re.fullmatch(r"-?[0-9]+", value):

@@ -55,7 +55,7 @@ async def get(surface: Surface, request: Request) -> Response:
 
 async def diff(surface: Surface, request: Request) -> Response:
     query, version = Query(request, DIFF_QUERY), _version_of(request)
-    asked = query.text("against")
+    asked = query.filled("against")
     if asked is not None and not _VERSION.fullmatch(asked):
         query.problems.add("against", f"must be the number of a version, from 1 to {limits.VERSION_MAX}")
     if asked is None and version == 1:

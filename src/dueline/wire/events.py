@@ -73,8 +73,11 @@ def event_view(event: Event) -> EventView:
 
 
 def event_block(event: Event) -> bytes:
+    return view_block(event_view(event))
+
+
+def view_block(view: EventView) -> bytes:
     """An event as server-sent events have it. JSON has no line breaks, so its data is one line."""
-    view = event_view(event)
     name = b"" if view.id is None else b"id: %b\n" % view.id.encode()
     return b"%bevent: %b\ndata: %b\n\n" % (name, view.type.encode(), encode(view))
 

@@ -36,10 +36,10 @@ class DefinitionView(msgspec.Struct, frozen=True, kw_only=True):
     requires: tuple[str, ...]
     concurrency: ConcurrencyForm | None
     rate: StartRateForm | None
-    notify: NotifyForm | None
     overlap: Overlap
     misfire: MisfireForm
     delivery: Delivery
+    notify: NotifyForm | None
     tags: tuple[str, ...]
 
 

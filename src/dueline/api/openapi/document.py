@@ -6,42 +6,53 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from dueline import __version__
+from dueline.api.openapi.access import SECURITY_SCHEMES, needs_of, security_of
 from dueline.api.openapi.examples import answer_of
+from dueline.api.openapi.examples.events import STREAM
 from dueline.api.openapi.operation import JSON, MERGE_PATCH, Operation
-from dueline.api.openapi.operations import fleet, jobs, runs, whole
+from dueline.api.openapi.operations import events, fleet, jobs, keys, runs, simple, versions, whole
 from dueline.api.openapi.parameters import ANSWER_HEADERS, HEADERS, path_parameters, query_parameters
 from dueline.api.openapi.refusals import answer_name, refusals_by_status, refusing_answer
 from dueline.api.openapi.schemas import Schemas
 from dueline.api.openapi.tags import INTRODUCTION, TAGS
 from dueline.api.routes import ApiRoute
+from dueline.api.streaming import EVENT_STREAM
 from dueline.wire.calendars import CalendarView
 from dueline.wire.desk import RegisteredView
 from dueline.wire.jobs import JobView
+from dueline.wire.keys import KeyView, NewKeyView
 from dueline.wire.limits import LimitView
 from dueline.wire.queues import QueueView
 from dueline.wire.reading import decode, encode
 from dueline.wire.runs import RunView
+from dueline.wire.simple import SimpleJobView
 from dueline.wire.tenants import TenantView
 
 OPERATIONS: Mapping[str, Operation] = {
     **jobs.OPERATIONS,
+    **versions.OPERATIONS,
     **runs.OPERATIONS,
     **fleet.OPERATIONS,
+    **keys.OPERATIONS,
+    **events.OPERATIONS,
     **whole.OPERATIONS,
+    **simple.OPERATIONS,
 }
 
-_FOLLOWED: Mapping[Any, tuple[str, Mapping[str, str]]] = {
-    JobView: ("/v1/jobs/{id}", {"id": "id"}),
-    RunView: ("/v1/runs/{id}", {"id": "id"}),
-    CalendarView: ("/v1/calendars/{name}", {"name": "name"}),
-    QueueView: ("/v1/queues/{name}", {"name": "name"}),
-    LimitView: ("/v1/limits/{scope}/{name}", {"scope": "scope", "name": "name"}),
-    TenantView: ("/v1/tenants/{tenant}", {"tenant": "name"}),
-    RegisteredView: ("/v1/worker/{id}", {"id": "id"}),
-}
+_FOLLOWED: tuple[tuple[Any, str, Mapping[str, str]], ...] = (
+    (JobView, "/v1/jobs/{id}", {"id": "id"}),
+    (JobView, "/v1/jobs/{id}/versions/{version}", {"id": "id", "version": "version"}),
+    (RunView, "/v1/runs/{id}", {"id": "id"}),
+    (CalendarView, "/v1/calendars/{name}", {"name": "name"}),
+    (QueueView, "/v1/queues/{name}", {"name": "name"}),
+    (LimitView, "/v1/limits/{scope}/{name}", {"scope": "scope", "name": "name"}),
+    (TenantView, "/v1/tenants/{tenant}", {"tenant": "name"}),
+    (RegisteredView, "/v1/worker/{id}", {"id": "id"}),
+    (KeyView, "/v1/keys/{id}", {"id": "id"}),
+    (NewKeyView, "/v1/keys/{id}", {"id": "id"}),
+    (SimpleJobView, "/job/{id}", {"id": "job_id"}),
+)
 """Where what was answered can be found again, by which of its members."""
 
 _SUCCESSES = {200: "It was done.", 201: "It was created.", 204: "It was done; there is nothing to tell."}
@@ -86,6 +97,7 @@ def make_document(routes: Sequence[ApiRoute]) -> dict[str, Any]:
             "examples": _examples(routes, schemas),
             "parameters": dict(HEADERS),
             "headers": dict(ANSWER_HEADERS),
+            "securitySchemes": dict(SECURITY_SCHEMES),
             "links": _links(routes),
         },
     }
@@ -102,11 +114,15 @@ def _operation(
         headers.append("Idempotency-Key")
     if told.if_match:
         headers.append("If-Match")
+    if told.if_match and route.method == "PUT":
+        headers.append("If-None-Match")
+    if told.streams:
+        headers.append("Last-Event-ID")
     written: dict[str, Any] = {
         "operationId": told.id,
         "tags": [told.tag],
         "summary": route.summary,
-        "description": told.description or route.summary,
+        "description": f"{told.description or route.summary} {needs_of(route)}",
         "parameters": [
             *path_parameters(route),
             *query_parameters(route, told.id),
@@ -114,6 +130,8 @@ def _operation(
         ],
         "responses": _answers(route, told, schemas, answers, routes),
     }
+    if not route.is_open:
+        written["security"] = security_of(route)
     if route.request is not None:
         written["requestBody"] = _body(route, told, schemas)
     return written
@@ -134,13 +152,12 @@ def _answers(
     route: ApiRoute, told: Operation, schemas: Schemas, answers: dict[str, Any], routes: Sequence[ApiRoute]
 ) -> dict[str, Any]:
     """What a route answers, by status. Refusals are shared, so they go to `answers` and are referred to."""
-    found = {str(route.status): _success(route, told, schemas, _SUCCESSES[route.status])}
+    found = {str(route.status): _success(route, route.status, told, schemas, _SUCCESSES[route.status])}
     links = [f"#/components/links/{name}" for name in _followed(route, routes)]
     if links:
         found[str(route.status)]["links"] = {ref.rpartition("/")[2]: {"$ref": ref} for ref in links}
-    bare = msgspec.structs.replace(told, headers=())
     for status, words in told.also.items():
-        found[str(status)] = _success(route, bare, schemas, words)
+        found[str(status)] = _success(route, status, told, schemas, words)
     for status, slugs in refusals_by_status(_problems(route, told)).items():
         name = answer_name(slugs)
         answers.setdefault(name, refusing_answer(slugs))
@@ -148,9 +165,9 @@ def _answers(
     return dict(sorted(found.items()))
 
 
-def _success(route: ApiRoute, told: Operation, schemas: Schemas, words: str) -> dict[str, Any]:
-    headers = ["X-Request-Id", *told.headers]
-    if route.method == "POST":
+def _success(route: ApiRoute, status: int, told: Operation, schemas: Schemas, words: str) -> dict[str, Any]:
+    headers = ["X-Request-Id", *(name for name in told.headers if name != "Location" or status == 201)]
+    if route.method == "POST" and not route.shows_once:
         headers.append("Idempotent-Replayed")
     answer: dict[str, Any] = {
         "description": words,
@@ -161,13 +178,18 @@ def _success(route: ApiRoute, told: Operation, schemas: Schemas, words: str) -> 
         if answer_of(route.response) is not None:
             content["examples"] = {"answer": {"$ref": f"#/components/examples/{schemas.name_of(route.response)}"}}
         answer["content"] = {told.media_type: content}
+        if told.streams:
+            answer["content"][EVENT_STREAM] = {"schema": {"type": "string"}, "examples": {"stream": {"value": STREAM}}}
     return answer
 
 
 def _problems(route: ApiRoute, told: Operation) -> set[str]:
     """What a route may refuse, and why: by what it takes, and by what is told of it."""
-    found = {"forbidden", "invalid", "internal", *told.problems}
-    if told.asks_store:
+    found = {"invalid", "internal", *told.problems}
+    if not route.is_open:
+        found |= {"unauthorized", "forbidden"}
+    if told.asks_store or not route.is_open:
+        # Whose key it is, is in the store.
         found.add("unavailable")
     if "{" in route.path:
         found.add("not-found")
@@ -178,6 +200,8 @@ def _problems(route: ApiRoute, told: Operation) -> set[str]:
         found |= {"body-too-slow", "too-large"}
     if route.method == "POST":
         found |= {"in-progress", "answer-lost"}
+    if route.shows_once:
+        found.add("shown-once")
     if told.if_match:
         found.add("version-mismatch")
     return found
@@ -192,15 +216,13 @@ def _examples(routes: Sequence[ApiRoute], schemas: Schemas) -> dict[str, Any]:
 
 def _followed(route: ApiRoute, routes: Sequence[ApiRoute]) -> list[str]:
     """The operations on what a route answers."""
-    if route.response not in _FOLLOWED:
-        return []
-    found, _ = _FOLLOWED[route.response]
-    return [operation_of(other).id for other in _about(found, routes) if other is not route]
+    places = [found for kind, found, _ in _FOLLOWED if kind is route.response]
+    return [operation_of(other).id for found in places for other in _about(found, routes) if other is not route]
 
 
 def _links(routes: Sequence[ApiRoute]) -> dict[str, Any]:
     links = {}
-    for found, members in _FOLLOWED.values():
+    for _, found, members in _FOLLOWED:
         pointers = {name: f"$response.body#/{member}" for name, member in members.items()}
         for route in _about(found, routes):
             name = operation_of(route).id

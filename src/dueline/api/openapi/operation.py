@@ -9,6 +9,8 @@ import msgspec
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
+COUNTED = ("RateLimit-Policy", "RateLimit")
+"""Headers of answers to what counts against a quota of runs that are asked for."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +31,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Of the answer, beyond those that every answer has."""
     if_match: bool = False
     media_type: str = JSON
+    streams: bool = False
+    """Whether it goes on as server-sent events, and is a page of JSON to whoever asks for that."""
     asks_store: bool = True
     """Whether it needs the store, and fails where that is away."""
 

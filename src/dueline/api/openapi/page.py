@@ -172,7 +172,9 @@ def _problem(name: str, answer: Mapping[str, Any], document: Mapping[str, Any]) 
 def _examples(content: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     shown = []
     for name, example in content.get("examples", {}).items():
-        value = json.dumps(_resolved(example, document)["value"], indent=2, ensure_ascii=False)
+        value = _resolved(example, document)["value"]
+        if not isinstance(value, str):
+            value = json.dumps(value, indent=2, ensure_ascii=False)
         words = escape(example.get("summary", name))
         shown.append(f"<details><summary>Example: {words}</summary><pre>{escape(value)}</pre></details>")
     return "".join(shown)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from dueline.api.routes import ApiRoute
 from dueline.domain import limits
+from dueline.domain.events import EventType
 from dueline.domain.gates import Scope
 from dueline.domain.planning import MisfirePolicy
 from dueline.domain.states import JobState, RunKind, RunState
@@ -19,6 +20,8 @@ from dueline.wire.limits import SCOPES
 JOB_ID = "^job_[0-7][0-9a-hjkmnp-tv-z]{25}$"
 RUN_ID = "^run_[0-7][0-9a-hjkmnp-tv-z]{25}$"
 PLACE_NAME = f"^[A-Za-z0-9._-]{{1,{limits.QUEUE_LETTERS_MAX}}}$"
+KEY_ID = "^([a-z2-7]{16}|given-[0-9a-f]{16})$"
+DURATION = {"$ref": "#/components/schemas/Duration"}
 INSTANT = {"$ref": "#/components/schemas/Instant"}
 
 _KEY = r'^("[ !#-\[\]-~]+"|[!#-~][ -~]*)$'
@@ -39,6 +42,8 @@ def _one_of(kind: type[StrEnum]) -> dict[str, Any]:
 _FROM = Parameter("At or after.", INSTANT, "2026-03-29T00:00:00Z")
 _TO = Parameter("Before.", INSTANT, "2026-03-30T00:00:00Z")
 _JOB = Parameter("Of this job.", {"type": "string", "pattern": JOB_ID}, "job_01h455vb4pex5vsknk084sn02q")
+_RUN = Parameter("Of this run.", {"type": "string", "pattern": RUN_ID}, "run_01h455vb4pex5vsknk084sn02q")
+_CURSOR = Parameter("The `next_cursor` of the page before, with the same filters.")
 
 QUERY: Mapping[str, Parameter] = {
     "limit": Parameter(
@@ -46,7 +51,13 @@ QUERY: Mapping[str, Parameter] = {
         {"type": "integer", "default": limits.PAGE_ROWS_DEFAULT},
         20,
     ),
-    "cursor": Parameter("The `next_cursor` of the page before, with the same filters."),
+    "cursor": _CURSOR,
+    "events.follow/cursor": _CURSOR._replace(
+        description="The `id` of an event, or a `next_cursor`: what follows it is told."
+    ),
+    "runs.events/cursor": _CURSOR._replace(
+        description="The `id` of an event, or a `next_cursor`: what follows it is told."
+    ),
     "dry_run": Parameter(
         "Whether nothing is to be written: the answer is the one that it would get.",
         {"type": "boolean", "default": False},
@@ -59,7 +70,32 @@ QUERY: Mapping[str, Parameter] = {
     "tag": Parameter("With this tag.", example="reports"),
     "target_type": Parameter("With a target of this type.", {"type": "string", "enum": ["http", "task"]}, "http"),
     "name_prefix": Parameter("Whose name begins so.", example="daily-"),
+    "q": Parameter(
+        f"That have all of these words, up to {limits.SEARCH_WORDS_MAX}, in their names, tags, and URL or task. Not beside `name_prefix`.",
+        {"type": "string", "maxLength": limits.NAME_LETTERS_MAX},
+        "report example.com",
+    ),
     "job_id": _JOB,
+    "job_name": Parameter("Of the living job of this name; not beside `job_id`.", example="daily-report"),
+    "run_id": _RUN,
+    "type": Parameter("Only such.", _one_of(EventType), "run.failed"),
+    "wait": Parameter(
+        "How long a page may wait for something to tell, up to 30 s; not at all without it. A stream always waits.",
+        DURATION,
+        "PT10S",
+    ),
+    "against": Parameter(
+        "The other version; without it the one before.",
+        {"type": "integer", "minimum": 1, "maximum": limits.VERSION_MAX},
+        2,
+    ),
+    "tenant": Parameter(
+        "Of this tenant; of the caller's without it. Those of another take a key of the tenant `default`.",
+        {"type": "string", "pattern": PLACE_NAME},
+        "acme",
+    ),
+    "status": Parameter("In this state.", _one_of(JobState), "active"),
+    "job_type": Parameter("Of this job type.", example="report"),
     "reason": Parameter("Whose run has this reason.", example="run_timeout"),
     "from": _FROM,
     "to": _TO,
@@ -91,12 +127,18 @@ QUERY: Mapping[str, Parameter] = {
 
 PATH: Mapping[str, Parameter] = {
     "/v1/jobs/{id}": _JOB._replace(description="The id of the job."),
-    "/v1/runs/{id}": Parameter(
-        "The id of the run.", {"type": "string", "pattern": RUN_ID}, "run_01h455vb4pex5vsknk084sn02q"
+    "/v1/jobs/by-name/{name}": Parameter(
+        "The name of the job.",
+        {"type": "string", "minLength": 1, "maxLength": limits.NAME_LETTERS_MAX},
+        "daily-report",
     ),
-    "/v1/dead-letters/{id}": Parameter(
-        "The id of the run that failed.", {"type": "string", "pattern": RUN_ID}, "run_01h455vb4pex5vsknk084sn02q"
+    "/v1/jobs/{id}/versions/{version}": Parameter(
+        "The number of the version.", {"type": "integer", "minimum": 1, "maximum": limits.VERSION_MAX}, 1
     ),
+    "/job/{id}": _JOB._replace(description="The id of the job."),
+    "/v1/keys/{id}": Parameter("The id of the key.", {"type": "string", "pattern": KEY_ID}, "mfrggzdfmztwq2lk"),
+    "/v1/runs/{id}": _RUN._replace(description="The id of the run."),
+    "/v1/dead-letters/{id}": _RUN._replace(description="The id of the run that failed."),
     "/v1/calendars/{name}": Parameter(
         "The name of the calendar.", {"type": "string", "pattern": PLACE_NAME}, "holidays"
     ),
@@ -137,6 +179,19 @@ HEADERS: Mapping[str, dict[str, Any]] = {
         "schema": {"type": "string"},
         "example": '"v3"',
     },
+    "If-None-Match": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "`*`: write only where there is none, otherwise 412.",
+        "schema": {"type": "string", "enum": ["*"]},
+        "example": "*",
+    },
+    "Last-Event-ID": {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "description": "The `id` of the last event that was heard, in place of `cursor`: browsers send it when they come back.",
+        "schema": {"type": "string"},
+    },
     "X-Request-Id": {
         "name": "X-Request-Id",
         "in": "header",
@@ -157,6 +212,15 @@ ANSWER_HEADERS: Mapping[str, dict[str, Any]] = {
         "description": "`true` where the request was carried out before, and this is its answer.",
         "schema": {"type": "string", "enum": ["true"]},
     },
+    "RateLimit-Policy": {
+        "description": "The quota that this counts against, how many it is (`q`), and in how many seconds (`w`).",
+        "schema": _TEXT,
+    },
+    "RateLimit": {
+        "description": "How many of it are left (`r`), and in how many seconds all are there again (`t`).",
+        "schema": _TEXT,
+    },
+    "WWW-Authenticate": {"description": "How a key is sent: `Bearer`.", "required": True, "schema": _TEXT},
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string", "pattern": "^[0-9]+$"}},
 }
 

@@ -22,10 +22,16 @@ class Refusal(NamedTuple):
 
 REFUSALS: Mapping[str, Refusal] = {
     "unreadable": Refusal(400, "Send JSON.", "the body is not JSON: JSON is malformed: expected ':' (byte 9)"),
+    "unauthorized": Refusal(
+        401,
+        "Send a key that is known, and neither revoked nor expired, as `Authorization: Bearer KEY`.",
+        "This needs an API key. Send it as `Authorization: Bearer KEY`.",
+        headers=("WWW-Authenticate",),
+    ),
     "forbidden": Refusal(
         403,
-        "Call the server by its loopback address, and not from a web page of another origin.",
-        "A page of another origin may not call this server.",
+        "Use a key with the role that `detail` names, or one of the tenant `default` for what all tenants share.",
+        "This needs a key with the role operator; the role of this one is writer.",
     ),
     "not-found": Refusal(404, "There is nothing by that name or id.", "no job job_01h455vb4pex5vsknk084sn02q"),
     "body-too-slow": Refusal(408, "Send the body within 30 s.", "The body did not arrive within 30 s."),
@@ -46,11 +52,18 @@ REFUSALS: Mapping[str, Refusal] = {
         "Look at what there is: the request with this key was carried out, and its answer is lost.",
         "It was done, and its answer is lost: look at what there is.",
     ),
+    "shown-once": Refusal(
+        409,
+        "Look at what there is: the request with this key was carried out, and what it showed is not kept.",
+        "It was done before, and what was shown then is not kept: look at what there is.",
+    ),
     "lease-lost": Refusal(
         409, "Register again: the worker is not registered, or was declared dead.", "the worker is not registered"
     ),
     "version-mismatch": Refusal(
-        412, "Read the job again: somebody changed it first.", "the job is at version 4, not 3"
+        412,
+        "Read the job again: somebody changed it first, or `If-None-Match` was sent and it is there.",
+        "the job is at version 4, not 3",
     ),
     "too-large": Refusal(413, "Send less at a time.", "A body may have 33554432 bytes."),
     "unsupported-media-type": Refusal(
@@ -72,7 +85,7 @@ REFUSALS: Mapping[str, Refusal] = {
         "Make room, wait as long as `Retry-After` says where it is told, or have the quota raised. Nothing was done.",
         "the tenant may have 1000 jobs, and has 1000",
         {"quota": "jobs", "limit": 1000, "used": 1000},
-        ("Retry-After",),
+        ("Retry-After", "RateLimit-Policy", "RateLimit"),
     ),
     "internal": Refusal(
         500, "Report it; the server's log says where it broke.", "Something broke; the log of the server has it."

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dueline.api.openapi.parameters import JOB_ID, PLACE_NAME, RUN_ID
+from dueline.api.openapi.parameters import JOB_ID, KEY_ID, PLACE_NAME, RUN_ID
 from dueline.domain import limits
 from dueline.domain.job import PRIORITIES
 from dueline.domain.previews import FIRES_MAX
+from dueline.domain.states import TERMINAL, RunState
 from dueline.wire.labels import RATE_MIN
 from dueline.wire.tenants import QUOTAS_MOST
 
@@ -33,7 +34,7 @@ INSTANTS = frozenset(
         *("at", "from", "to", "now", "utc", "next", "overdue_since", "added", "removed"),
         *("start_at", "end_at", "due_at", "next_due_at", "next_eligible_at", "oldest_due_at", "scheduled_at"),
         *("created_at", "updated_at", "claimed_at", "started_at", "finished_at", "failed_at", "heard_at", "beat_at"),
-        *("seen_at", "rotated_at", "drained_at", "missed_at", "doubled_at"),
+        *("seen_at", "rotated_at", "expires_at", "revoked_at", "drained_at", "missed_at", "doubled_at"),
     }
 )
 DURATIONS = frozenset(
@@ -81,9 +82,16 @@ NUMBERS: Mapping[str, dict[str, Any]] = {
     **{f"QuotasForm.{name}": _between(1, most) for name, most in QUOTAS_MOST.items()},
 }
 
+_NAME = {"minLength": 1, "maxLength": limits.NAME_LETTERS_MAX}
 TEXTS: Mapping[str, dict[str, Any]] = {
-    "JobInput.name": {"minLength": 1, "maxLength": limits.NAME_LETTERS_MAX},
+    "JobInput.name": _NAME,
+    "NewJobInput.name": _NAME,
+    "SimpleJobInput.name": _NAME,
+    "SimpleUpdateInput.name": _NAME,
+    "KeyInput.name": {"maxLength": limits.NAME_LETTERS_MAX},
+    "KeyInput.tenant": {"pattern": PLACE_NAME},
     "JobInput.queue": {"pattern": PLACE_NAME},
+    "NewJobInput.queue": {"pattern": PLACE_NAME},
     "AdhocInput.queue": {"pattern": PLACE_NAME},
     "MatchInput.queue": {"pattern": PLACE_NAME},
     "BulkRedriveInput.queue": {"pattern": PLACE_NAME},
@@ -95,12 +103,20 @@ TEXTS: Mapping[str, dict[str, Any]] = {
     "PauseInput.note": {"maxLength": limits.NOTE_LETTERS_MAX},
     "dedupe_key": {"minLength": 1, "maxLength": limits.KEY_LETTERS_MAX},
     "RedriveInput.key": {"minLength": 1, "maxLength": limits.KEY_LETTERS_MAX},
+    "RetryInput.key": {"minLength": 1, "maxLength": limits.KEY_LETTERS_MAX},
     "BulkRedriveInput.key": {"minLength": 1, "maxLength": limits.KEY_LETTERS_MAX},
     "TargetForm.url": {"maxLength": limits.URL_LETTERS_MAX},
     "job_id": {"pattern": JOB_ID},
     "run_id": {"pattern": RUN_ID},
     "RunView.id": {"pattern": RUN_ID},
     "JobView.id": {"pattern": JOB_ID},
+    "RunEventView.id": {"pattern": RUN_ID},
+    "JobEventView.id": {"pattern": JOB_ID},
+    "KeyView.id": {"pattern": KEY_ID},
+    "NewKeyView.id": {"pattern": KEY_ID},
+    "key_id": {"pattern": KEY_ID},
+    "NotifyForm.on": {"enum": [state.value for state in RunState if state in TERMINAL]},
+    "NotifyForm.url": {"maxLength": limits.URL_LETTERS_MAX},
     "ResultForm.id": {"pattern": RUN_ID},
     "GivenBackForm.id": {"pattern": RUN_ID},
     "ProgressForm.id": {"pattern": RUN_ID},
@@ -114,6 +130,7 @@ LISTS: Mapping[str, dict[str, Any]] = {
     "ReportInput.results": {"minItems": 1, "maxItems": limits.FINISH_BATCH},
     "ReleaseInput.runs": {"minItems": 1, "maxItems": limits.FINISH_BATCH},
     "ProgressInput.runs": {"minItems": 1, "maxItems": limits.FINISH_BATCH},
+    "NotifyForm.on": {"minItems": 1},
     "tags": {"maxItems": limits.TAGS_MAX, "uniqueItems": True},
     "requires": {"maxItems": limits.LABELS_MAX, "uniqueItems": True},
     "calendars": {"maxItems": limits.CALENDARS_PER_SCHEDULE_MAX, "uniqueItems": True},

@@ -23,7 +23,7 @@ from dueline.wire.targets import HttpTargetForm
 from dueline.wire.whys import GateView, WhyView
 
 _TARGET = HttpTargetForm(url="https://example.com/reports", body={"kind": "daily"})
-_JOB = JobView(
+JOB = JobView(
     id=JOB_ID,
     name="daily-report",
     tenant="default",
@@ -109,8 +109,8 @@ _REFUSAL = Problem(
 )
 
 ANSWERS: Mapping[Any, Any] = {
-    JobView: _JOB,
-    BulkJobsView: BulkJobsView([JobItem(201, _JOB), JobItem(409, problem=_REFUSAL)], 1, 1),
+    JobView: JOB,
+    BulkJobsView: BulkJobsView([JobItem(201, JOB), JobItem(409, problem=_REFUSAL)], 1, 1),
     RunView: _RUN,
     BulkRunsView: BulkRunsView([RunItem(201, RunRef(RUN_ID))], 1, 0),
     OccurrenceView: OccurrenceView(

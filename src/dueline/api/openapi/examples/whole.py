@@ -1,4 +1,4 @@
-"""Answers about calendars, schedules, the secret, everything at once, and the process itself."""
+"""Answers about calendars, schedules, everything at once, and the process itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from dueline.wire.health import Health
 from dueline.wire.previews import FireView, PreviewView
 from dueline.wire.recoveries import JobRecoveryView, RecoveryView
 from dueline.wire.schedules import ScheduleForm
-from dueline.wire.secrets import NewSecretView, SecretView
 
 ANSWERS: Mapping[Any, Any] = {
     PreviewView: PreviewView(
@@ -36,8 +35,6 @@ ANSWERS: Mapping[Any, Any] = {
         version=1,
         updated_at=CREATED,
     ),
-    SecretView: SecretView(is_set=True, rotated_at=CREATED),
-    NewSecretView: NewSecretView(secret="whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", rotated_at=CREATED),
     AuditView: AuditView(
         job_id=JOB_ID,
         name="daily-report",

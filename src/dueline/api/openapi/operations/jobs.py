@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dueline.api.openapi.operation import Operation
+from dueline.api.openapi.operation import COUNTED, Operation
 
 _TARGET = {"type": "http", "url": "https://example.com/reports", "method": "POST", "body": {"kind": "daily"}}
 _WEEKDAYS = {
@@ -38,7 +38,13 @@ OPERATIONS = {
         also={200: "It would be created; nothing was written, because `dry_run` was asked for."},
         headers=("ETag", "Location"),
     ),
-    "GET /v1/jobs": Operation(id="jobs.list", description="With `name_prefix` they come in the order of their names."),
+    "GET /v1/jobs": Operation(
+        id="jobs.list",
+        description=(
+            "With `name_prefix` they come in the order of their names. With `q` a page may end before its `limit`: go on while there is a "
+            "`next_cursor`."
+        ),
+    ),
     "POST /v1/jobs/bulk": Operation(
         id="jobs.create_many",
         description=(
@@ -113,7 +119,7 @@ OPERATIONS = {
         optional_body=True,
         problems=("conflict", "over-quota"),
         also={200: "Another run of the dedupe key stands for it."},
-        headers=("Location",),
+        headers=("Location", *COUNTED),
     ),
     "GET /v1/jobs/{id}/occurrences": Operation(
         id="jobs.occurrences",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dueline.api.openapi.operation import Operation
+from dueline.api.openapi.operation import COUNTED, Operation
 
 _TARGET = {"type": "http", "url": "https://example.com/mail", "body": {"to": "c-17"}}
 
@@ -24,9 +24,15 @@ OPERATIONS = {
         },
         problems=("conflict", "over-quota"),
         also={200: "Another run of the dedupe key stands for it."},
-        headers=("Location",),
+        headers=("Location", *COUNTED),
     ),
-    "GET /v1/runs": Operation(id="runs.list", description="Live and finished ones alike."),
+    "GET /v1/runs": Operation(
+        id="runs.list",
+        description=(
+            "Live and finished ones alike. A page looks at a bounded number of runs, so it may end before its `limit`: go on while there "
+            "is a `next_cursor`."
+        ),
+    ),
     "POST /v1/runs/bulk": Operation(
         id="runs.enqueue_at_once",
         description=(
@@ -35,6 +41,7 @@ OPERATIONS = {
         ),
         requests={"two runs": {"runs": [{"target": _TARGET}, {"target": {"task": "mail.send"}, "queue": "mail"}]}},
         problems=("conflict", "over-quota"),
+        headers=COUNTED,
     ),
     "GET /v1/runs/{id}": Operation(
         id="runs.get", description="One that is live and was started also tells how far it is, where it told so."
@@ -46,6 +53,17 @@ OPERATIONS = {
             "have happened. One that has ended is refused."
         ),
         problems=("conflict",),
+    ),
+    "POST /v1/runs/{id}/retry": Operation(
+        id="runs.retry",
+        description=(
+            "The new run has the old one as its parent, and deals with a dead letter. One that has not ended is refused, and so is one "
+            "that succeeded unless `force` is true. With a `key` the same run is always answered."
+        ),
+        requests={"by the job as it is now": {"version": "latest"}, "only once": {"key": "after-the-fix"}},
+        optional_body=True,
+        problems=("conflict", "over-quota"),
+        headers=("Location", *COUNTED),
     ),
     "GET /v1/runs/{id}/why": Operation(id="runs.why"),
     "GET /v1/dead-letters": Operation(

@@ -1,17 +1,10 @@
-"""The signing secret, what is asked of everything at once, the process itself, and this reference."""
+"""What is asked of everything at once, the process itself, and this reference."""
 
 from __future__ import annotations
 
 from dueline.api.openapi.operation import Operation
 
 OPERATIONS = {
-    "GET /v1/signing-secret": Operation(
-        id="signing_secret.get", description="The secret itself is never shown again after it was made."
-    ),
-    "POST /v1/signing-secret/rotate": Operation(
-        id="signing_secret.rotate",
-        description="For a day calls are signed with the one before as well, so that receivers can learn the new one.",
-    ),
     "GET /v1/audit": Operation(
         id="audits.list",
         problems=("not-found",),
