@@ -47,6 +47,8 @@ from dueline.api.requestids import REQUEST_ID, request_id_of
 from dueline.api.requests import Query
 from dueline.api.routes import ApiRoute, Surface, Vitals
 
+_REQUEST_ID = REQUEST_ID.encode()
+
 ROUTES: tuple[ApiRoute, ...] = (
     *jobs.ROUTES,
     *versions.ROUTES,
@@ -128,8 +130,10 @@ class Endpoint:
                 return
             except Exception as error:  # reason: a bug must reach the caller as an answer that reveals nothing.
                 response = problem_response(error, request)
-        response.headers.update(rate_limit_headers(told.allowance))
-        response.headers[REQUEST_ID] = request_id_of(request)
+        if told.allowance is not None:
+            response.headers.update(rate_limit_headers(told.allowance))
+        # No answer has one before: the header is put behind the others as it is sent.
+        response.raw_headers.append((_REQUEST_ID, request_id_of(request).encode()))
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:

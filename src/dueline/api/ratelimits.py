@@ -20,10 +20,8 @@ def asking() -> Iterator[Asking]:
         ASKING.reset(token)
 
 
-def rate_limit_headers(allowance: Allowance | None) -> dict[str, str]:
-    """As structured fields; none for a request that counts against no quota."""
-    if allowance is None:
-        return {}
+def rate_limit_headers(allowance: Allowance) -> dict[str, str]:
+    """As structured fields."""
     name = f'"{allowance.quota}"'
     return {
         "ratelimit-policy": f"{name};q={allowance.limit};w={allowance.window_s}",

@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from dueline.domain.limits import HEAD_BYTES_MAX
+
+
+class _Joined:
+    """A transport that sends together what is written in one turn of the loop: the head and the body of an answer are one packet then, and
+    wake their reader once."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._written: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._written:
+            self._loop.call_soon(self._send)
+        self._written.append(data)
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._written:
+            data, self._written = b"".join(self._written), []
+            self._transport.write(data)
 
 
 class Transport(HttpToolsProtocol):
@@ -15,6 +44,9 @@ class Transport(HttpToolsProtocol):
 
     _in_head = False
     _head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(_Joined(transport, self.loop))  # type: ignore[arg-type]
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:

@@ -111,7 +111,7 @@ class Pool:
         try:
             async with asyncio.timeout(self._patience_s):
                 return await waiter
-        except BaseException:
+        except BaseException:  # reason: what was handed over must not be lost, whoever ends the wait.
             if waiter.done() and not waiter.cancelled():
                 # It came in the same moment as the end of patience.
                 self._pass_on(waiter.result())
