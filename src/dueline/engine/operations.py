@@ -19,6 +19,7 @@ from dueline.domain.single_changes import OccurrenceChange, change_occurrence
 from dueline.domain.states import EndReason, JobState, RunKind
 from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun
 from dueline.engine.calendars import check_calendars, load_calendars, named_calendars
+from dueline.engine.gathering import Gathering
 from dueline.engine.naming import job_named
 from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.chance import Chance
@@ -26,6 +27,7 @@ from dueline.runtime.clock import StoreTime
 from dueline.runtime.turns import Turns
 from dueline.store.protocol import Store
 from dueline.store.records import created_job
+from dueline.store.requests import IN_HAND
 from dueline.store.shapes import CancelAnswer, NewJob
 
 _encoder = msgspec.json.Encoder()
@@ -83,6 +85,7 @@ class Operations:
         self._time = time
         self._chance = chance
         self._quotas = quotas
+        self._gathered: Gathering[NewJob, Job | None] = Gathering(store.create_jobs)
 
     def now_ms(self) -> int:
         """The store's time, for reading instants that are relative to now."""
@@ -304,7 +307,10 @@ class Operations:
         jobs: dict[int, Job] = {}
         try:
             asked = list(new.values())
-            written = await self._store.create_jobs(asked, atomic=atomic, jobs_max=jobs_max) if new else []
+            if len(new) == 1 and jobs_max is None and IN_HAND.get() is None:
+                written = [await self._gathered.write(asked[0])]
+            else:
+                written = await self._store.create_jobs(asked, atomic=atomic, jobs_max=jobs_max) if new else []
         except NamesTaken as error:
             taken = [index for index, job in new.items() if job.id in error.job_ids]
         else:
