@@ -17,11 +17,13 @@ PROBLEMS_PER_ITEM_MAX = 10
 """Field problems told of one item of a bulk call: an answer stays in proportion to its question, however bad that is."""
 PAGE_ROWS_MAX = 500
 PAGE_ROWS_DEFAULT = 50
-SEARCH_WORDS_MAX = 8
-"""Words of one search: each of them narrows it, and each costs a look at every job."""
-JOBS_LOOKED_FIRST = 1_000
-JOBS_LOOKED_MAX = 5_000
-"""Jobs that a search looks at, at first and then if these were not enough. It bounds what a page costs; the next goes on from there."""
+SEARCH_WORDS_MAX = 16
+"""Words of one search, with those that a URL falls into: each of them narrows it, and each is looked up."""
+WORD_LETTERS_MAX = 200
+"""Letters of a word that count: longer ones are tokens that nobody types, and no index has room for."""
+JOBS_LOOKED_FIRST = 5_000
+"""Jobs that a search looks at before it asks the index of words: some milliseconds. A word that does not fill a page there is had by few
+enough that all of them can be put in order."""
 RUNS_LOOKED_FIRST = 1_000
 """Runs that a page is looked for in at first: where most of them fit, that is enough for the largest page."""
 RUNS_LOOKED_MAX = 20_000

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import msgspec
+import re
 
-from dueline.domain.ids import JobId
+from dueline.domain import limits
 
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+LETTERS = "0-9a-z\u00c0-\u1fff\u2070-\u2fff\u3040-\U0010ffff"
+"""What words are made of, as a class of letters: digits, A to Z, and all beyond ASCII but its spaces and punctuation."""
+_BETWEEN = re.compile(f"[^{LETTERS}]+")
 
 
-class Words(msgspec.Struct, frozen=True):
-    """Letters that a job must have in its name, in a tag, or in what it calls: all of them, each anywhere. The case of A to Z does not
-    matter. They are looked for down to an id, with it; None: to the end."""
-
-    words: tuple[str, ...]
-    down_to: JobId | None = None
-
-    @property
-    def folded(self) -> tuple[str, ...]:
-        """As they are compared: databases agree on the case of A to Z, and on that of no other letter."""
-        return tuple(word.translate(_LOWER) for word in self.words)
+def words_in(text: str) -> tuple[str, ...]:
+    """The words of a text, each once, as they are compared: the case of A to Z does not matter. Databases agree on that, and on the case
+    of no other letter. Where they are cut says the migration that keeps them, too."""
+    found = _BETWEEN.split(text.translate(_LOWER))
+    return tuple(dict.fromkeys(word[: limits.WORD_LETTERS_MAX] for word in found if word))
