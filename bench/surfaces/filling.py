@@ -24,10 +24,12 @@ _FILL_S = 3_600.0
 
 _ID = """
 CREATE FUNCTION public.id_at(at_ms bigint, number bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS
-$body$ SELECT (lpad(to_hex(at_ms), 12, '0') || '7' || substr(md5(number::text), 1, 3) || '8' || substr(md5(number::text), 4, 15))::uuid $body$
+$body$
+SELECT (lpad(to_hex(at_ms), 12, '0') || '7' || substr(md5(number::text), 1, 3) || '8' || substr(md5(number::text), 4, 15))::uuid
+$body$
 """
 # A job a minute or so. The oldest three in ten are called legacy, and every tenth is a task; the very oldest are rare in every way.
-_JOBS = f"""
+_JOBS = """
 INSERT INTO dueline.jobs (
     id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms, since_ms
 )
@@ -43,12 +45,12 @@ FROM dueline.jobs AS h
 CROSS JOIN dueline.jobs AS t
 CROSS JOIN (
     SELECT
-        number, $3::bigint - {DAYS}::bigint * {DAY_MS} + number * {DAYS} * {DAY_MS} / $4::bigint AS at_ms, number <= {RARE} AS rare,
-        number % 10 = 0 OR number <= {RARE} AS is_task, (ARRAY['invoices', 'reports', 'backups', 'mails', 'orders'])[number % 5 + 1] AS kind,
-        CASE WHEN number <= {RARE} THEN 'zebra ' WHEN number <= $4::bigint * 3 / 10 THEN 'legacy ' ELSE '' END
-        || (ARRAY['sync', 'close', 'send', 'check'])[number / 5 % 4 + 1] || '-' || (ARRAY['invoices', 'reports', 'backups', 'mails', 'orders'])[number % 5 + 1]
-        || '-' || lpad(number::text, 7, '0') AS name
+        number, $3::bigint - $6::bigint + number * $6::bigint / $4::bigint AS at_ms, number <= $5::bigint AS rare,
+        number % 10 = 0 OR number <= $5::bigint AS is_task, k.kind,
+        CASE WHEN number <= $5::bigint THEN 'zebra ' WHEN number <= $4::bigint * 3 / 10 THEN 'legacy ' ELSE '' END
+        || (ARRAY['sync', 'close', 'send', 'check'])[number / 5 % 4 + 1] || '-' || k.kind || '-' || lpad(number::text, 7, '0') AS name
     FROM generate_series(1, $4::bigint) AS number
+    CROSS JOIN LATERAL (SELECT (ARRAY['invoices', 'reports', 'backups', 'mails', 'orders'])[number % 5 + 1] AS kind) AS k
 ) AS n
 WHERE h.id = $1 AND t.id = $2
 """
@@ -59,7 +61,7 @@ FROM dueline.jobs AS j CROSS JOIN dueline.plans AS p
 WHERE p.job_id = $1 AND j.id <> ALL($2::uuid[])
 """
 # In the order of their ids, as runs end; every fiftieth failed. One job has a hundredth of them.
-_HISTORY = f"""
+_HISTORY = """
 INSERT INTO dueline.history (
     id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
     finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
@@ -69,11 +71,12 @@ SELECT
     $1, CASE WHEN rare THEN 'manual' ELSE 'scheduled' END,
     CASE WHEN rare THEN 'expired' WHEN number % 50 = 0 THEN 'failed' ELSE 'succeeded' END,
     CASE WHEN rare THEN 'rare' ELSE 'queue-' || number % 10 END, 5, '', at_ms, at_ms, at_ms, at_ms, at_ms,
-    at_ms + 200, 'worker', 1, 0, CASE WHEN number % 50 = 0 AND NOT rare THEN CASE WHEN number <= 50 * 100 THEN 'poison' ELSE 'run_timeout' END END,
+    at_ms + 200, 'worker', 1, 0,
+    CASE WHEN number % 50 <> 0 OR rare THEN NULL WHEN number <= 50 * 100 THEN 'poison' ELSE 'run_timeout' END,
     CASE WHEN rare THEN ARRAY['rare'] ELSE ARRAY['team-' || number % 50] END, NULL, NULL,
-    CASE WHEN number % 50 = 0 AND NOT rare THEN '{{"outcome":{{"kind":"refused","status":500}}}}' ELSE '{{}}' END
+    CASE WHEN number % 50 = 0 AND NOT rare THEN '{"outcome":{"kind":"refused","status":500}}' ELSE '{}' END
 FROM (
-    SELECT number, number <= {RARE} AS rare, $2::bigint - {DAYS}::bigint * {DAY_MS} + number * {DAYS} * {DAY_MS} / $3::bigint AS at_ms
+    SELECT number, number <= $4::bigint AS rare, $2::bigint - $5::bigint + number * $5::bigint / $3::bigint AS at_ms
     FROM generate_series(1, $3::bigint) AS number
 ) AS n
 CROSS JOIN (SELECT array_agg(id) AS ids FROM (SELECT id FROM dueline.jobs ORDER BY id LIMIT 100000) AS j) AS j
@@ -103,11 +106,11 @@ async def fill(installation: Installation, *, jobs: int, finished: int) -> None:
     connection = await asyncpg.connect(installation.dsn, server_settings={"synchronous_commit": "off"})
     try:
         await connection.execute(_ID)
-        await connection.execute(_JOBS, like, like_task, now_ms, jobs, timeout=_FILL_S)
+        await connection.execute(_JOBS, like, like_task, now_ms, jobs, RARE, DAYS * DAY_MS, timeout=_FILL_S)
         await connection.execute(_PLANS, like, [like, like_task], timeout=_FILL_S)
         for day in range(DAYS + 1):
             await connection.execute("SELECT dueline.add_history_day($1)", (now_ms // DAY_MS - day) * DAY_MS)
-        await connection.execute(_HISTORY, DEFAULT_TENANT, now_ms, finished, timeout=_FILL_S)
+        await connection.execute(_HISTORY, DEFAULT_TENANT, now_ms, finished, RARE, DAYS * DAY_MS, timeout=_FILL_S)
         await connection.execute(_LETTERS, DEFAULT_TENANT, timeout=_FILL_S)
     finally:
         await connection.close()

@@ -8,9 +8,9 @@ from dueline.domain import limits
 from dueline.domain.ids import JobId
 from dueline.domain.job import HttpTarget, TaskTarget
 from dueline.domain.states import JobState
+from dueline.domain.words import words_in
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter
-from dueline.store.words import words_in
 from tests.support.stores import TENANT, a_definition, a_job, changing, create
 
 

@@ -12,8 +12,8 @@ from dueline.domain.errors import Conflict
 from dueline.domain.ids import JobId
 from dueline.domain.job import Definition, Job, TaskTarget
 from dueline.domain.states import JobState
+from dueline.domain.words import words_in
 from dueline.store.shapes import JobFilter
-from dueline.store.words import words_in
 from dueline.wire.jobs import to_definition
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems

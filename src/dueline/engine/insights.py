@@ -55,9 +55,7 @@ class Insights:
     async def jobs(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._store.jobs_page(match, before=before, limit=limit)
 
-    async def jobs_with(
-        self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int
-    ) -> list[Job]:
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
         """A page of jobs that have words that begin so, in their names, tags, and URLs or tasks: all of them. None: all jobs."""
         if not words:
             return await self.jobs(match, before=before, limit=limit)

@@ -106,11 +106,9 @@ class JobStore(Protocol):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Living jobs, newest first, below a job id."""
 
-    async def jobs_with(
-        self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int
-    ) -> list[Job]:
-        """The same of those that have, for each of some words (as `words_in` makes them; one at least), one that begins so in the name, a tag,
-        or the URL or task. As many as are asked for, unless there are no more."""
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
+        """The same of those that have for each of some words, as `words_in` makes them, one that begins so: in the name, a tag, or the URL
+        or task. There is one word at least. As many as are asked for are found, unless there are no more."""
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         """Living jobs with such names, in the order of these, by code points."""

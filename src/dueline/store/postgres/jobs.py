@@ -9,6 +9,7 @@ from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
+from dueline.domain.words import words_in
 from dueline.store.names import Names
 from dueline.store.postgres.calendars import use_calendars
 from dueline.store.postgres.part import Part, position_columns, queries
@@ -26,7 +27,6 @@ from dueline.store.records import (
 )
 from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import JobFilter, NewJob, VersionInForce
-from dueline.store.words import words_in
 
 _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
@@ -118,9 +118,7 @@ class JobPart(Part):
         rows = await self._database.fetch(_PAGES[await self._rarest(match)], *args)
         return [to_job(row) for row in rows]
 
-    async def jobs_with(
-        self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int
-    ) -> list[Job]:
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
         """A word that many have is found among the newest; only one that few have is asked of the index of words, which has them in no
         order."""
         name, below = await self._rarest(match), before or _LAST_ID

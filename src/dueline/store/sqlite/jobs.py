@@ -9,6 +9,7 @@ from dueline.domain.errors import NamesTaken
 from dueline.domain.events import Told
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
+from dueline.domain.words import LETTERS
 from dueline.store.names import Names
 from dueline.store.records import (
     calendar_names,
@@ -26,7 +27,6 @@ from dueline.store.sqlite.events import tell
 from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern
 from dueline.store.sqlite.session import Session
 from dueline.store.sqlite.tenants import check_jobs
-from dueline.store.words import LETTERS
 
 _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
@@ -44,9 +44,7 @@ class JobPart(Part):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._database.page(_jobs_page, match, before, limit)
 
-    async def jobs_with(
-        self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int
-    ) -> list[Job]:
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
         return await self._database.page(_jobs_with, match, words, before, limit)
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
@@ -103,9 +101,7 @@ def _jobs_page(session: Session, match: JobFilter, before: JobId | None, limit: 
     return [to_job(row) for row in rows]
 
 
-def _jobs_with(
-    session: Session, match: JobFilter, words: Sequence[str], before: JobId | None, limit: int
-) -> list[Job]:
+def _jobs_with(session: Session, match: JobFilter, words: Sequence[str], before: JobId | None, limit: int) -> list[Job]:
     rows = session.rows(
         _SQL["search"],
         match.tenant,

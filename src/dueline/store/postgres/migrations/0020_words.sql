@@ -1,7 +1,7 @@
 -- Jobs found by words, however few of very many have them.
 
 -- The words of a living job, as an index of them wants them. Each stands behind its tenant, so that whoever looks for one does not meet those
--- of others. They are cut at whatever is no letter or digit: `store/words.py` cuts what is looked for in the same way. Of a long one the first
+-- of others. They are cut at whatever is no letter or digit: `domain/words.py` cuts what is looked for in the same way. Of a long one the first
 -- two hundred letters count, since an index has no room for more. The URL is the first of its name in the definition, because quotes in the
 -- job's name are escaped; nothing else of that is read.
 CREATE FUNCTION dueline.words_of(tenant text, name text, tags text[], target_type text, definition text) RETURNS tsvector

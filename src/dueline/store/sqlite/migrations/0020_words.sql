@@ -1,5 +1,6 @@
 -- Jobs found by words: what is looked through, apart from jobs and all else of them. It is the name, the tags and the URL or task of a living job,
--- with A to Z as small letters, each behind a U+001F; so every word has something before it that is no letter.
+-- with A to Z as small letters, each behind a U+001F; so every word has something before it that is no letter. A definition
+-- that cannot be read has neither URL nor task: nothing is refused because of what it can be found by.
 CREATE TABLE job_words (
     tenant TEXT NOT NULL,
     id     BLOB NOT NULL,
@@ -11,7 +12,7 @@ SELECT
     tenant, id,
     lower(
         char(31) || name || char(31) || tags || char(31)
-        || coalesce(definition ->> '$.execution.target.url', definition ->> '$.execution.target.task', '')
+        || iif(json_valid(definition), coalesce(definition ->> '$.execution.target.url', definition ->> '$.execution.target.task', ''), '')
     )
 FROM jobs
 WHERE deleted_ms IS NULL;
@@ -22,7 +23,7 @@ CREATE TRIGGER jobs_worded AFTER INSERT ON jobs WHEN new.deleted_ms IS NULL BEGI
         new.tenant, new.id,
         lower(
             char(31) || new.name || char(31) || new.tags || char(31)
-            || coalesce(new.definition ->> '$.execution.target.url', new.definition ->> '$.execution.target.task', '')
+            || iif(json_valid(new.definition), coalesce(new.definition ->> '$.execution.target.url', new.definition ->> '$.execution.target.task', ''), '')
         )
     );
 END;
@@ -32,7 +33,7 @@ WHEN new.deleted_ms IS NULL AND new.version <> old.version BEGIN
     SET
         words = lower(
             char(31) || new.name || char(31) || new.tags || char(31)
-            || coalesce(new.definition ->> '$.execution.target.url', new.definition ->> '$.execution.target.task', '')
+            || iif(json_valid(new.definition), coalesce(new.definition ->> '$.execution.target.url', new.definition ->> '$.execution.target.task', ''), '')
         )
     WHERE tenant = new.tenant AND id = new.id;
 END;
