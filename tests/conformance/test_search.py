@@ -9,6 +9,7 @@ from dueline.domain.ids import JobId
 from dueline.domain.job import HttpTarget, TaskTarget
 from dueline.domain.states import JobState
 from dueline.domain.words import words_in
+from dueline.store.postgres import jobs as jobs_part
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter
 from tests.support.stores import TENANT, a_definition, a_job, changing, create
@@ -36,6 +37,7 @@ async def jobs(store: Store) -> dict[str, JobId]:
 def looked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a store looks at the newest jobs first, it finds the same whether they are enough or not."""
     monkeypatch.setattr(limits, "JOBS_LOOKED_FIRST", request.param)
+    monkeypatch.setattr(jobs_part, "_LOOKED_FOR_ONE", 0)
 
 
 @pytest.mark.usefixtures("looked")
@@ -161,6 +163,7 @@ async def test_a_page_is_full_unless_it_is_the_last(
     store: Store, monkeypatch: pytest.MonkeyPatch, looked_first: int
 ) -> None:
     monkeypatch.setattr(limits, "JOBS_LOOKED_FIRST", looked_first)
+    monkeypatch.setattr(jobs_part, "_LOOKED_FOR_ONE", 0)
     made = [await create(store, a_job(f"{'rare' if number % 4 == 0 else 'plain'} {number}")) for number in range(14)]
     rare = sorted((job.id for job in made[::4]), reverse=True)
     match = JobFilter(tenant=TENANT)

@@ -32,6 +32,8 @@ _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
 _FEW = 10_000
 """Jobs that a filter may let through to be few: so many are read by their ids in some ten milliseconds."""
+_LOOKED_FOR_ONE = 20
+"""Jobs that a search looks at for each that is wanted, before it asks the index of words: if fewer than one in so many has them, few have."""
 _IDS = "SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL"
 _TAGGED = "SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = ${} AND id < $2"
 _FILTERS = {
@@ -121,20 +123,19 @@ class JobPart(Part):
     async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
         """A word that many have is found among the newest; only one that few have is asked of the index of words, which has them in no
         order."""
-        name, below = await self._rarest(match), before or _LAST_ID
-        args = (match.tenant, below, *_filters(match), limit, _sought(match, words))
-        edge = await self._edge(match, name, below)
-        rows = await self._database.fetch(_SEARCHES[name], *args, edge or _FIRST_ID)
+        name, below, sought = await self._rarest(match), before or _LAST_ID, _sought(match, words)
+        edge = await self._edge(match, name, below, max(limits.JOBS_LOOKED_FIRST, _LOOKED_FOR_ONE * limit))
+        args = (match.tenant, below, *_filters(match), limit, sought, edge or _FIRST_ID)
+        rows = await self._database.fetch(_SEARCHES[name], *args)
         if len(rows) < limit and edge is not None:
+            args = (match.tenant, below, match.state, match.tag, limit, sought)
             rows = await self._database.fetch(_SQL["search_all"], *args)
         return [to_job(row) for row in rows]
 
-    async def _edge(self, match: JobFilter, name: str, below: bytes) -> bytes | None:
+    async def _edge(self, match: JobFilter, name: str, below: bytes, rows: int) -> bytes | None:
         """How far the newest reach. It is known before they are read, so that whatever is deleted meanwhile, all down to it were."""
         by = (getattr(match, name),) if name else ()
-        edge: bytes | None = await self._database.fetchval(
-            _EDGES[name], match.tenant, below, limits.JOBS_LOOKED_FIRST, *by
-        )
+        edge: bytes | None = await self._database.fetchval(_EDGES[name], match.tenant, below, rows, *by)
         return edge
 
     async def _rarest(self, match: JobFilter) -> str:
@@ -180,9 +181,11 @@ def _filters(match: JobFilter) -> tuple[str | None, ...]:
 
 
 def _sought(match: JobFilter, words: Sequence[str]) -> str:
-    """What the index of words is asked for, each as `words_of` of the database writes it: some that begin so, and those of a tag."""
+    """What the index of words is asked for, each as `words_of` of the database writes it: some that begin so, and those of the filters."""
+    filters = (("=", match.target_type), ("@", match.queue))
+    whole = [*words_in(match.tag or ""), *(f"{sign}{value}" for sign, value in filters if value is not None)]
     begun = [f"{_quoted(match.tenant, word)}:*" for word in words]
-    return " & ".join([*begun, *(_quoted(match.tenant, word) for word in words_in(match.tag or ""))])
+    return " & ".join([*begun, *(_quoted(match.tenant, word) for word in whole)])
 
 
 def _quoted(tenant: str, word: str) -> str:

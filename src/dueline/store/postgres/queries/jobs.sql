@@ -97,27 +97,18 @@ SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL
 SELECT
     j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
     j.updated_ms, j.since_ms
-FROM (
-    SELECT id
-    FROM dueline.job_words
-    WHERE
-        words @@ $8::tsquery AND (id < $2) IS TRUE
-        AND CASE WHEN $4::text IS NULL THEN true ELSE queue = $4 END
-        AND CASE WHEN $6::text IS NULL THEN true ELSE target_type = $6 END
-    ORDER BY id DESC
-    LIMIT CASE WHEN $3::text IS NULL AND $5::text IS NULL THEN $7::bigint END
-) AS f
+FROM dueline.worded($6::tsquery, $2, CASE WHEN $3::text IS NULL AND $4::text IS NULL THEN $5::bigint END) AS f (id)
 CROSS JOIN LATERAL (
     SELECT * FROM dueline.jobs AS o
     WHERE
         o.id = f.id AND CASE WHEN o.tenant = $1 THEN o.deleted_ms IS NULL ELSE false END
         AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
-        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
+        AND CASE WHEN $4::text IS NULL THEN true ELSE o.tags @> ARRAY[$4] END
     OFFSET 0
 ) AS j
 LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
 ORDER BY f.id DESC
-LIMIT $7;
+LIMIT $5;
 
 -- name: page_of_names
 -- The same from a name on and before another, in the order of names: by their index, whether few of them or very many are there.
