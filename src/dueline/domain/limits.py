@@ -29,6 +29,8 @@ RUNS_LOOKED_FIRST = 1_000
 RUNS_LOOKED_MAX = 20_000
 """Runs that are looked at beyond that, if they were not enough: it bounds what a page costs, however few of very many fit. The next goes
 on from there."""
+RUNS_LOOKED_APART_MAX = 8_000
+"""The same for runs of one job, or that ended in one way without success: they lie apart, and each takes three times as long."""
 VERSION_MAX = 999_999_999
 """The highest version of a job: a change a second for thirty years, and nine digits in every entity tag."""
 NAME_LETTERS_MAX = 200

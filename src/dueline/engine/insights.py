@@ -14,6 +14,7 @@ from dueline.domain.states import TERMINAL
 from dueline.engine.naming import job_named
 from dueline.runtime.clock import StoreTime
 from dueline.store.names import Names
+from dueline.store.pages import lie_apart
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter, Progress, RunFilter, VersionInForce
 
@@ -81,7 +82,8 @@ class Insights:
         has."""
         found: list[Run] = []
         edge = before
-        for rows in (limits.RUNS_LOOKED_FIRST, limits.RUNS_LOOKED_MAX):
+        most = limits.RUNS_LOOKED_APART_MAX if lie_apart(match) else limits.RUNS_LOOKED_MAX
+        for rows in (limits.RUNS_LOOKED_FIRST, most):
             above, edge = edge, await self._store.runs_edge(match, before=edge, rows=rows)
             found += await self._store.runs_page(match, before=above, limit=limit - len(found), down_to=edge)
             if edge is None or len(found) == limit:

@@ -95,8 +95,12 @@ async def test_tags_and_words_are_found_and_zones_known_in_postgres(tmp_path: Pa
     try:
         found = await connection.fetch("SELECT tag, count(*) FROM dueline.job_tags GROUP BY tag")
         assert [tuple(row) for row in found] == [("new", FEW)]
-        worded = "SELECT count(*) FROM dueline.job_words AS w JOIN dueline.jobs AS j USING (id) WHERE w.words @@ $1::tsquery"
-        everyone = [f"'{tenant}\x1fnew'" for tenant in await connection.fetchval("SELECT array_agg(tenant) FROM dueline.jobs")]
+        worded = (
+            "SELECT count(*) FROM dueline.job_words AS w JOIN dueline.jobs AS j USING (id) WHERE w.words @@ $1::tsquery"
+        )
+        everyone = [
+            f"'{tenant}\x1fnew'" for tenant in await connection.fetchval("SELECT array_agg(tenant) FROM dueline.jobs")
+        ]
         assert await connection.fetchval(worded, " | ".join(everyone).replace("t ' ", "t '' ")) == FEW
         assert await connection.fetchval("SELECT count(*) FROM dueline.shards WHERE tzdata = '2026a'") == 256
         days = "SELECT count(*) FROM dueline.history_other"
