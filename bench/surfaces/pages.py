@@ -52,7 +52,6 @@ _SEARCHES = {
     "two of many": "q=sync%20reports",
     "of many and of few": "q=sync%20zebra",
     "two of none together": "q=invoices%20mails",
-    "many, all of them old": "q=legacy%20close%20mails",
     "an address": "q=hooks.example.com/v1/orders/4",
     "with a state": "q=zebra&state=paused",
     "with a queue of few": "q=sync&queue=rare",
@@ -61,8 +60,11 @@ _SEARCHES = {
     "with a tag of few": "q=sync&tag=rare",
     "with another type": "q=refresh&target_type=http",
 }
-_OLD = {"three in ten of all, and the oldest": "q=legacy"}
-"""What costs as much as there are jobs that have the word: none of those has it that are looked at first."""
+_OLD = {
+    "a word of three in ten, all old": "q=legacy",
+    "three words of many, together of some that are old": "q=legacy%20close%20mails",
+}
+"""What costs as much as there are jobs that have the words: none of those has them that are looked at first. They are told apart."""
 _RUNS = {
     "all": "",
     "of a job with many": "job_id={many}",
