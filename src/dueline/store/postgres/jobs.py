@@ -33,7 +33,7 @@ _LAST_ID = b"\xff" * 16
 _FEW = 10_000
 """Jobs that a filter may let through to be few: so many are read by their ids in some ten milliseconds."""
 _LOOKED_FOR_ONE = 20
-"""Jobs that a search looks at for each that is wanted, before it asks the index of words: if fewer than one in so many has them, few have."""
+"""Jobs that a search looks at for each that is wanted, before it asks the index of words: one in so many is taken for few."""
 _IDS = "SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL"
 _TAGGED = "SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = ${} AND id < $2"
 _FILTERS = {
@@ -181,7 +181,7 @@ def _filters(match: JobFilter) -> tuple[str | None, ...]:
 
 
 def _sought(match: JobFilter, words: Sequence[str]) -> str:
-    """What the index of words is asked for, each as `words_of` of the database writes it: some that begin so, and those of the filters."""
+    """What the index of words is asked for, as `words_of` of the database writes it: words that begin so, and those of the filters."""
     filters = (("=", match.target_type), ("@", match.queue))
     whole = [*words_in(match.tag or ""), *(f"{sign}{value}" for sign, value in filters if value is not None)]
     begun = [f"{_quoted(match.tenant, word)}:*" for word in words]
