@@ -22,8 +22,8 @@ SEARCH_WORDS_MAX = 16
 WORD_LETTERS_MAX = 200
 """Letters of a word that count: longer ones are tokens that nobody types, and no index has room for."""
 JOBS_LOOKED_FIRST = 2_000
-"""Jobs that a search looks at, at least, before it asks the index of words: a few milliseconds. Words that do not fill a page there are had by
-few enough that all of them can be put in order."""
+"""Jobs that a search looks at, at least, before it asks the index of words: a few milliseconds. Words that do not fill a page there are had
+by few enough that all of them can be put in order."""
 RUNS_LOOKED_FIRST = 1_000
 """Runs that a page is looked for in at first: where most of them fit, that is enough for the largest page."""
 RUNS_LOOKED_MAX = 20_000
