@@ -13,7 +13,7 @@ from bench import dispatch, drains, peers, transactions
 from bench.databases import close_shared
 from bench.picture import draw
 from bench.report import Result, show, write
-from bench.surfaces import single
+from bench.surfaces import pages, single
 from bench.timing import burdens, bursts, fire, idle, many
 
 
@@ -41,11 +41,12 @@ SCENARIOS: dict[str, Scenario] = {
     "held_snapshot": burdens.held_snapshot,
     "api_create": single.api_calls,
     "api_get": single.api_calls,
+    "api_pages": pages.api_pages,
     "latency_idle": idle.latency,
     "idle_cpu": idle.cpu,
     "schedules_10m": many.schedules_10m,
 }
-LONG = {"held_snapshot", "schedules_10m"}
+LONG = {"api_pages", "held_snapshot", "schedules_10m"}
 """Those that take many minutes by themselves: they are measured when they are asked for."""
 NOT_QUICK = LONG | {
     "dispatch_held_pg",

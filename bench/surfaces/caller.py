@@ -40,7 +40,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     p99_ms: float
 
 
-class _Caller:
+class Caller:
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
         self._numbers = count()
@@ -58,13 +58,15 @@ class _Caller:
         ]
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
-    async def call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, since_s: float) -> None:
+    async def call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, since_s: float) -> bytes:
+        """The body of the answer."""
         writer.write(self._request())
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
-        await reader.readexactly(length)
+        body = await reader.readexactly(length)
         self.failed += not head.startswith(b"HTTP/1.1 2")
         self.took_ms.append((time.perf_counter() - since_s) * 1000)
+        return body
 
     async def one_after_the_other(self, until_s: float) -> None:
         reader, writer = await asyncio.open_connection(self._asked.host, self._asked.port)
@@ -84,7 +86,7 @@ class _Caller:
 
 
 async def _measure(asked: Asked) -> Told:
-    caller = _Caller(asked)
+    caller = Caller(asked)
     began_s = time.perf_counter()
     until_s = began_s + asked.seconds
     if asked.per_second is None:

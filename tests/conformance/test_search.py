@@ -4,17 +4,20 @@ from typing import Any
 
 import pytest
 
+from dueline.domain import limits
 from dueline.domain.ids import JobId
 from dueline.domain.job import HttpTarget, TaskTarget
 from dueline.domain.states import JobState
+from dueline.domain.words import words_in
+from dueline.store.postgres import jobs as jobs_part
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter
-from dueline.store.words import Words
 from tests.support.stores import TENANT, a_definition, a_job, changing, create
 
 
 async def names(store: Store, *words: str, limit: int = 100, before: JobId | None = None, **match: Any) -> list[str]:
-    found = await store.jobs_with(JobFilter(tenant=TENANT, **match), Words(words), before=before, limit=limit)
+    sought = words_in(" ".join(words))
+    found = await store.jobs_with(JobFilter(tenant=TENANT, **match), sought, before=before, limit=limit)
     return [job.definition.name for job in found]
 
 
@@ -30,40 +33,95 @@ async def jobs(store: Store) -> dict[str, JobId]:
     return {job.definition.name: (await create(store, job)).id for job in made}
 
 
+@pytest.fixture(params=[1, 1_000], ids=["by the index", "among the newest"])
+def looked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a store looks at the newest jobs first, it finds the same whether they are enough or not."""
+    monkeypatch.setattr(limits, "JOBS_LOOKED_FIRST", request.param)
+    monkeypatch.setattr(jobs_part, "_LOOKED_FOR_ONE", 0)
+
+
+@pytest.mark.usefixtures("looked")
 @pytest.mark.parametrize(
     ("words", "found"),
     [
         (["report"], ["100%_sure", "Nightly Report"]),
         (["REPORT"], ["100%_sure", "Nightly Report"]),
-        (["night", "port"], ["Nightly Report"]),
+        (["reports"], ["100%_sure"]),
+        (["night", "rep"], ["Nightly Report"]),
+        (["port"], []),
         (["report", "finance"], ["Nightly Report"]),
         (["report", "invoices"], []),
         (["Größe"], ["Nightly Report"]),
         (["gRößE"], ["Nightly Report"]),
         (["GRÖßE"], []),
+        (["röße"], []),
         (["invoices?kind=PAID"], ['quoted","url":"x']),
         (["https://api."], ['quoted","url":"x']),
+        (["example.com/v1"], ['quoted","url":"x']),
+        (["v1/example"], ['quoted","url":"x']),
         (["weekly"], ["100%_sure"]),
         (["100%_"], ["100%_sure"]),
+        (["100%sure"], ["100%_sure"]),
         (["1%e"], []),
-        (["s_re"], []),
-        (["\\"], []),
         (['"url"'], ['quoted","url":"x']),
+        (["quo'ted"], []),
         (["reportfinance"], []),
         (["hidden"], []),
         (["argument"], []),
         (["execution"], []),
         (["slow"], []),
+        (["http"], ['quoted","url":"x', "Nightly Report"]),
     ],
     ids=str,
 )
-async def test_words_are_found_anywhere_in_names_tags_and_targets(
+async def test_words_are_found_by_their_beginnings_in_names_tags_and_targets(
     store: Store, jobs: dict[str, JobId], words: list[str], found: list[str]
 ) -> None:
     assert jobs
     assert await names(store, *words) == found
 
 
+@pytest.mark.usefixtures("looked")
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("日本語、報告", "報告"),
+        ("before\u00a0after", "after"),
+        ("„quoted“", "quoted"),
+        ("x…y", "y"),
+        ("naïve café", "CAFé"),
+        ("\U0001f680 start", "\U0001f680"),
+        ("a.b", "b"),
+        ("l" * limits.NAME_LETTERS_MAX, "l" * limits.NAME_LETTERS_MAX),
+    ],
+)
+async def test_words_are_cut_alike_by_whoever_cuts_them(store: Store, name: str, word: str) -> None:
+    await create(store, a_job(name))
+    await create(store, a_job("another"))
+    assert await names(store, word) == [name]
+
+
+@pytest.mark.usefixtures("looked")
+async def test_of_a_word_that_is_very_long_the_beginning_counts(store: Store) -> None:
+    token = "T" * (limits.URL_LETTERS_MAX - 200)
+    await create(store, a_job("long", target=HttpTarget(url=f"https://example.com/{token}/behind?{token}")))
+    assert await names(store, "behind") == ["long"]
+    assert await names(store, token) == ["long"]
+    assert await names(store, "t" * limits.WORD_LETTERS_MAX) == ["long"]
+    assert await names(store, "t" * (limits.WORD_LETTERS_MAX - 1) + "u") == []
+
+
+@pytest.mark.parametrize("tenant", ["it's", "back\\slash", "a&b", "ü|(x)", "def"])
+@pytest.mark.usefixtures("looked")
+async def test_tenants_of_any_name_find_their_own(store: Store, tenant: str) -> None:
+    match = JobFilter(tenant=tenant)
+    await create(store, a_job("ault nightly", tenant="default"))
+    mine = await create(store, a_job("nightly", tenant=tenant))
+    found = await store.jobs_with(match, ("nightly",), before=None, limit=10)
+    assert [job.id for job in found] == [mine.id]
+
+
+@pytest.mark.usefixtures("looked")
 async def test_filters_count_as_well(store: Store, jobs: dict[str, JobId]) -> None:
     assert jobs
     assert await names(store, "report", queue="slow") == ["100%_sure"]
@@ -73,38 +131,48 @@ async def test_filters_count_as_well(store: Store, jobs: dict[str, JobId]) -> No
     assert await names(store, "report", state=JobState.PAUSED) == []
 
 
+@pytest.mark.usefixtures("looked")
+async def test_a_tag_that_is_filtered_by_is_that_tag(store: Store) -> None:
+    await create(store, a_job("apart", tags=("team", "seven")))
+    await create(store, a_job("together", tags=("team-seven",)))
+    await create(store, a_job("longer", tags=("team-seventy",)))
+    await create(store, a_job("signs", tags=("%%",)))
+    for tag, found in [("team-seven", ["together"]), ("seven", ["apart"]), ("Team-Seven", [])]:
+        assert await names(store, "t", tag=tag) == found
+    assert await names(store, "signs", tag="%%") == ["signs"]
+
+
+@pytest.mark.usefixtures("looked")
 async def test_what_a_job_is_now_counts_and_deleted_ones_do_not(store: Store, jobs: dict[str, JobId]) -> None:
     job_id = jobs["Nightly Report"]
-    await store.change_job(TENANT, job_id, changing(definition=a_definition("renamed")))
+    await store.change_job(TENANT, job_id, changing(definition=a_definition("renamed", queue="slow")))
     assert await names(store, "night") == []
     assert await names(store, "renamed") == ["renamed"]
+    assert await names(store, "renamed", queue="slow") == ["renamed"]
+    assert await names(store, "renamed", queue="default") == []
+    await store.change_job(TENANT, job_id, changing(state=JobState.PAUSED))
+    assert await names(store, "renamed", state=JobState.PAUSED) == ["renamed"]
     await store.change_job(TENANT, job_id, changing(deleted=True))
     assert await names(store, "renamed") == []
-    found = await store.jobs_with(JobFilter(tenant="other"), Words(("report",)), before=None, limit=10)
+    found = await store.jobs_with(JobFilter(tenant="other"), ("report",), before=None, limit=10)
     assert found == []
 
 
-async def test_it_goes_from_one_id_down_to_another_with_it(store: Store, jobs: dict[str, JobId]) -> None:
-    oldest, middle, newest = sorted(jobs.values())
+@pytest.mark.parametrize("looked_first", [1, 2, 3, 1_000])
+async def test_a_page_is_full_unless_it_is_the_last(
+    store: Store, monkeypatch: pytest.MonkeyPatch, looked_first: int
+) -> None:
+    monkeypatch.setattr(limits, "JOBS_LOOKED_FIRST", looked_first)
+    monkeypatch.setattr(jobs_part, "_LOOKED_FOR_ONE", 0)
+    made = [await create(store, a_job(f"{'rare' if number % 4 == 0 else 'plain'} {number}")) for number in range(14)]
+    rare = sorted((job.id for job in made[::4]), reverse=True)
     match = JobFilter(tenant=TENANT)
-    for before, down_to, expected in [
-        (None, None, [newest, middle, oldest]),
-        (None, middle, [newest, middle]),
-        (newest, middle, [middle]),
-        (middle, None, [oldest]),
-        (middle, middle, []),
+    for before, limit, expected in [
+        (None, 3, rare[:3]),
+        (None, 4, rare),
+        (None, 9, rare),
+        (rare[0], 2, rare[1:3]),
+        (rare[-1], 2, []),
     ]:
-        found = await store.jobs_with(match, Words(("t",), down_to), before=before, limit=10)
+        found = await store.jobs_with(match, ("rare",), before=before, limit=limit)
         assert [job.id for job in found] == expected
-    assert len(await names(store, "t", limit=2)) == 2
-
-
-async def test_the_edge_is_the_last_of_so_many_jobs(store: Store, jobs: dict[str, JobId]) -> None:
-    oldest, middle, newest = sorted(jobs.values())
-    match = JobFilter(tenant=TENANT)
-    for before, rows, expected in [(None, 1, newest), (None, 3, oldest), (None, 4, None), (newest, 1, middle)]:
-        assert await store.jobs_edge(match, before=before, rows=rows) == expected
-    assert await store.jobs_edge(JobFilter(tenant="other"), before=None, rows=1) is None
-    for filters in ({"queue": "slow"}, {"tag": "finance"}, {"target_type": "task"}, {"state": JobState.ACTIVE}):
-        edge = await store.jobs_edge(JobFilter(tenant=TENANT, **filters), before=None, rows=1)
-        assert edge in jobs.values()

@@ -12,7 +12,7 @@ from dueline.domain.sharding import shard_of
 from dueline.domain.states import JobState, RunState
 from dueline.store.migrations import load_migrations
 from dueline.store.protocol import Store
-from dueline.store.shapes import DuePlan
+from dueline.store.shapes import DuePlan, JobFilter
 from tests.conformance.upgrading import left_behind
 from tests.support.stores import (
     ALL_SHARDS,
@@ -71,6 +71,12 @@ async def test_every_migration_is_applied(old: StoreUnderTest) -> None:
     states = await old.store.migrate()
     assert len(states) == len(load_migrations(old.dialect))
     assert all(state.applied for state in states)
+
+
+async def test_living_jobs_are_found_by_their_words(upgraded: Store) -> None:
+    for words, found in [(("target",), [FINISHED, PAUSED, ACTIVE]), (("activ", "http"), [ACTIVE]), (("deleted",), [])]:
+        page = await upgraded.jobs_with(JobFilter(tenant=TENANT), words, before=None, limit=10)
+        assert [job.id for job in page] == found
 
 
 async def test_jobs_are_where_they_were(upgraded: Store) -> None:

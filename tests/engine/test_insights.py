@@ -1,17 +1,17 @@
-"""Lists of runs and of jobs: a page looks at so many of them, and the pages together find all."""
+"""Lists of runs: a page looks at so many of them, and the pages together find all."""
 
 from __future__ import annotations
 
 import pytest
 
 from dueline.domain import limits
-from dueline.domain.ids import JobId, RunId
+from dueline.domain.ids import RunId
 from dueline.domain.run import NewRun
 from dueline.engine.insights import Insights
 from dueline.runtime.clock import StoreTime
-from dueline.store.shapes import JobFilter, RunFilter
+from dueline.store.shapes import RunFilter
 from tests.support.cluster import NodeClock
-from tests.support.stores import START_MS, TENANT, StoreUnderTest, a_finish, a_job, a_run, enqueue, run_and_claim
+from tests.support.stores import START_MS, TENANT, StoreUnderTest, a_finish, a_run, enqueue, run_and_claim
 
 RARE = RunFilter(tenant=TENANT, tag="rare")
 PAGES_MAX = 100
@@ -89,26 +89,3 @@ async def test_runs_of_others_are_looked_at_and_not_told(under_test: StoreUnderT
     pages = await walk(insights, RunFilter(tenant="nobody"), limit=10)
     assert len(pages) > 1
     assert not any(pages)
-
-
-@pytest.mark.parametrize("limit", [1, 3, 50])
-@pytest.mark.parametrize("rare", [{0}, {29}, {0, 1, 15, 28, 29}, set(range(30)), set()])
-async def test_a_search_of_jobs_is_complete_and_in_order(
-    under_test: StoreUnderTest, insights: Insights, monkeypatch: pytest.MonkeyPatch, rare: set[int], limit: int
-) -> None:
-    monkeypatch.setattr(limits, "JOBS_LOOKED_FIRST", 2)
-    monkeypatch.setattr(limits, "JOBS_LOOKED_MAX", 5)
-    made = [a_job(f"{'rare' if number in rare else 'plain'} {number}") for number in range(30)]
-    await under_test.store.create_jobs(made)
-    found: list[str] = []
-    before: JobId | None = None
-    for _ in range(PAGES_MAX):
-        page = await insights.jobs_with(JobFilter(tenant=TENANT), ("rare",), before=before, limit=limit + 1)
-        shown = page.jobs[:limit]
-        found += [job.definition.name for job in shown]
-        before = shown[-1].id if len(page.jobs) > limit else page.edge
-        if before is None:
-            break
-    in_order = sorted((made[number] for number in rare), key=lambda job: job.id, reverse=True)
-    assert found == [job.definition.name for job in in_order]
-    assert before is None

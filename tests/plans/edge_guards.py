@@ -5,6 +5,8 @@ from tests.plans.guards import A_JOB_ID, FIRST_ID, LAST_ID, PAGE, JobAt, guard
 
 # Ids of an index lie close together. Some must be looked up until they were vacuumed.
 ROWS = RUNS_LOOKED_FIRST
+# Of new words that are gathered, and read by everyone who looks for one, as the index says.
+GATHERED_PAGES = 128
 
 EDGE_GUARDS = [
     guard(
@@ -19,10 +21,28 @@ EDGE_GUARDS = [
     guard(
         "search of jobs",
         "jobs.search",
-        ["tenant-7", LAST_ID, None, None, None, None, PAGE, ["%nowhere%"], JobAt(990_007)],
-        by="jobs_page jobs_pkey",
+        ["tenant-7", LAST_ID, None, None, None, None, PAGE, "'tenant-7\x1fnowhere':*", JobAt(990_007)],
+        by="jobs_page job_words_pkey",
         rows_max=4 * 100,
         buffers_max=10 * 100,
+    ),
+    # One of a million has the word, and ten thousand have the other.
+    guard(
+        "search of jobs by their words",
+        "jobs.search_all",
+        ["tenant-7", LAST_ID, None, None, PAGE, "'tenant-7\x1f100007':* & 'tenant-7\x1fjob':*"],
+        by="jobs_pkey",
+        rows_max=4,
+        buffers_max=2 * GATHERED_PAGES,
+    ),
+    # All that have the word are found, and no more of them are looked up than a page has.
+    guard(
+        "search of jobs by a word of many",
+        "jobs.search_all",
+        ["tenant-7", LAST_ID, None, None, PAGE, "'tenant-7\x1fjob':* & 'tenant-7\x1f@default'"],
+        by="jobs_pkey",
+        rows_max=4 * PAGE,
+        buffers_max=10_000 + 2 * GATHERED_PAGES + 10 * PAGE,
     ),
     guard(
         "edge of runs",

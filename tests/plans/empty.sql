@@ -1,6 +1,7 @@
 -- A store before anything is in it, and the moment of all that will be. Nothing from here on makes PostgreSQL plan anew what it has planned.
 -- The tables are not logged, which changes nothing about plans and spares half of the time; and nobody counts their rows by himself.
 ALTER TABLE dueline.jobs SET UNLOGGED;
+ALTER TABLE dueline.job_words SET UNLOGGED;
 ALTER TABLE dueline.plans SET UNLOGGED;
 ALTER TABLE dueline.runs SET UNLOGGED;
 ALTER TABLE dueline.ledger SET UNLOGGED;

@@ -22,7 +22,7 @@ from tests.tidy.tree import PACKAGE, ROOT
 EMPTY = Path(__file__).with_name("empty.sql")
 DATABASE = "empty"
 # They may be large too; but among the million rows of the guards they are not.
-MORE_TABLES = {"gates", "gate_places", "places", "job_versions"}
+MORE_TABLES = {"gates", "gate_places", "places", "job_versions", "job_words"}
 NOUNS = sorted(file.stem for file in (ROOT / PACKAGE / "store" / "postgres" / "queries").glob("*.sql"))
 LEADING = """
 SELECT c.relname, a.attname

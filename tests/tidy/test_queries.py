@@ -55,8 +55,10 @@ ONLY_IN: dict[str, frozenset[str]] = {
             # SQLite finds them by an index that costs no firing.
             "plans.zoned",
             # SQLite has no million jobs: their order is good enough for every filter.
+            "jobs.edge",
             "jobs.few",
             "jobs.page_of_few_names",
+            "jobs.search_all",
             # SQLite asks `look`, and decides in between: nobody has to wait for another answer there.
             "flows.take",
             # SQLite has neither a server's settings nor sessions of others.

@@ -131,10 +131,7 @@ async def list_page(surface: Surface, request: Request) -> Response:
         return await _found_page(surface, match, words, limit, cursor)
     mark = query_mark("jobs", match)
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
-    found = await surface.insights.jobs(match, before=before, limit=limit + 1)
-    more = len(found) > limit
-    shown = found[:limit]
-    return json_answer(Page([job_view(job) for job in shown], make_cursor(mark, shown[-1].id) if more else None))
+    return _jobs_page(mark, await surface.insights.jobs(match, before=before, limit=limit + 1), limit)
 
 
 async def _named_page(surface: Surface, match: JobFilter, prefix: str, limit: int, cursor: str | None) -> Response:
@@ -152,9 +149,14 @@ async def _found_page(
     mark = query_mark(f"jobs?{' '.join(words)}", match)
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
     found = await surface.insights.jobs_with(match, words, before=before, limit=limit + 1)
-    shown = found.jobs[:limit]
-    last = shown[-1].id if len(found.jobs) > limit else found.edge
-    return json_answer(Page([job_view(job) for job in shown], None if last is None else make_cursor(mark, last)))
+    return _jobs_page(mark, found, limit)
+
+
+def _jobs_page(mark: bytes, found: list[Job], limit: int) -> Response:
+    """A page, of one job more than it shows if the list goes on."""
+    shown = found[:limit]
+    next_cursor = make_cursor(mark, shown[-1].id) if len(found) > limit else None
+    return json_answer(Page([job_view(job) for job in shown], next_cursor))
 
 
 async def get(surface: Surface, request: Request) -> Response:

@@ -16,6 +16,7 @@ from dueline.domain import limits
 from dueline.domain.access import Caller
 from dueline.domain.errors import Invalid, NotFound
 from dueline.domain.ids import JobId, RunId, parse_job_id, parse_run_id
+from dueline.domain.words import words_in
 from dueline.wire.labels import CONTROL, read_duration, read_instant
 from dueline.wire.problems import Problems
 from dueline.wire.reading import read_body
@@ -170,9 +171,9 @@ class Query:
     def words(self, name: str) -> tuple[str, ...]:
         """A parameter as its words; none where it is absent."""
         value = self.text(name)
-        words = tuple((value or "").split())
+        words = words_in(value or "")
         if value is not None and not 1 <= len(words) <= limits.SEARCH_WORDS_MAX:
-            self.problems.add(name, f"must have 1 to {limits.SEARCH_WORDS_MAX} words")
+            self.problems.add(name, f"must have 1 to {limits.SEARCH_WORDS_MAX} words, of letters or digits")
         if len(value or "") > limits.NAME_LETTERS_MAX:
             self.problems.add(name, f"must have at most {limits.NAME_LETTERS_MAX} letters")
         return words

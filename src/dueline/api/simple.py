@@ -12,7 +12,7 @@ from dueline.domain.errors import Conflict
 from dueline.domain.ids import JobId
 from dueline.domain.job import Definition, Job, TaskTarget
 from dueline.domain.states import JobState
-from dueline.engine.insights import FoundJobs
+from dueline.domain.words import words_in
 from dueline.store.shapes import JobFilter
 from dueline.wire.jobs import to_definition
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
@@ -67,15 +67,11 @@ async def list_page(surface: Surface, request: Request) -> Response:
     mark = query_mark(f"job/{job_type or ''}", match)
     query.check()
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
-    if job_type is None:
-        found = FoundJobs(await surface.insights.jobs(match, before=before, limit=limit + 1), None)
-    else:
-        found = await surface.insights.jobs_with(match, (job_type,), before=before, limit=limit + 1)
-    shown = found.jobs[:limit]
-    last = shown[-1].id if len(found.jobs) > limit else found.edge
-    # A search finds the word in names and tags, too.
+    found = await surface.insights.jobs_with(match, words_in(job_type or ""), before=before, limit=limit + 1)
+    shown = found[:limit]
+    # A search finds the words in names and tags, too, and longer ones that begin so.
     items = [view for view in map(_view, shown) if job_type in (None, view.job_type)]
-    return json_answer(Page(items, None if last is None else make_cursor(mark, last)))
+    return json_answer(Page(items, make_cursor(mark, shown[-1].id) if len(found) > limit else None))
 
 
 async def delete(surface: Surface, request: Request) -> Response:

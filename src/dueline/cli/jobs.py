@@ -71,7 +71,7 @@ def list_(
     target_type: Annotated[str | None, typer.Option(help="Jobs with a type of target: http or task.")] = None,
     name_prefix: Annotated[str | None, typer.Option(help="Jobs whose names begin so.")] = None,
     search: Annotated[
-        str | None, typer.Option("--search", help="Jobs with these words in their names, tags, URLs or tasks.")
+        str | None, typer.Option("--search", help="Jobs with words that begin so in their names, tags, URLs or tasks.")
     ] = None,
     limit: options.Limit = None,
     cursor: options.Cursor = None,

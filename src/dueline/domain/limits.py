@@ -19,16 +19,20 @@ PROBLEMS_PER_ITEM_MAX = 10
 """Field problems told of one item of a bulk call: an answer stays in proportion to its question, however bad that is."""
 PAGE_ROWS_MAX = 500
 PAGE_ROWS_DEFAULT = 50
-SEARCH_WORDS_MAX = 8
-"""Words of one search: each of them narrows it, and each costs a look at every job."""
-JOBS_LOOKED_FIRST = 1_000
-JOBS_LOOKED_MAX = 5_000
-"""Jobs that a search looks at, at first and then if these were not enough. It bounds what a page costs; the next goes on from there."""
+SEARCH_WORDS_MAX = 16
+"""Words of one search, with those that a URL falls into: each of them narrows it, and each is looked up."""
+WORD_LETTERS_MAX = 200
+"""Letters of a word that count: longer ones are tokens that nobody types, and no index has room for."""
+JOBS_LOOKED_FIRST = 2_000
+"""Jobs that a search looks at, at least, before it asks the index of words: a few milliseconds. Words that do not fill a page there are had
+by few enough that all of them can be put in order."""
 RUNS_LOOKED_FIRST = 1_000
 """Runs that a page is looked for in at first: where most of them fit, that is enough for the largest page."""
 RUNS_LOOKED_MAX = 20_000
 """Runs that are looked at beyond that, if they were not enough: it bounds what a page costs, however few of very many fit. The next goes
 on from there."""
+RUNS_LOOKED_APART_MAX = 8_000
+"""The same for runs of one job, or that ended in one way without success: they lie apart, and each takes three times as long."""
 VERSION_MAX = 999_999_999
 """The highest version of a job: a change a second for thirty years, and nine digits in every entity tag."""
 NAME_LETTERS_MAX = 200

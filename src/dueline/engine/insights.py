@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dueline.domain import limits
@@ -14,9 +14,9 @@ from dueline.domain.states import TERMINAL
 from dueline.engine.naming import job_named
 from dueline.runtime.clock import StoreTime
 from dueline.store.names import Names
+from dueline.store.pages import lie_apart
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter, Progress, RunFilter, VersionInForce
-from dueline.store.words import Words
 
 
 class FoundRuns(NamedTuple):
@@ -24,13 +24,6 @@ class FoundRuns(NamedTuple):
 
     runs: list[Run]
     edge: RunId | None
-
-
-class FoundJobs(NamedTuple):
-    """The same as FoundRuns, of jobs."""
-
-    jobs: list[Job]
-    edge: JobId | None
 
 
 class Insights:
@@ -63,19 +56,11 @@ class Insights:
     async def jobs(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._store.jobs_page(match, before=before, limit=limit)
 
-    async def jobs_with(
-        self, match: JobFilter, words: tuple[str, ...], *, before: JobId | None, limit: int
-    ) -> FoundJobs:
-        """A page of jobs that have such words, for which a bounded number of them is looked at."""
-        found: list[Job] = []
-        edge = before
-        for rows in (limits.JOBS_LOOKED_FIRST, limits.JOBS_LOOKED_MAX):
-            above, edge = edge, await self._store.jobs_edge(match, before=edge, rows=rows)
-            sought = Words(words, edge)
-            found += await self._store.jobs_with(match, sought, before=above, limit=limit - len(found))
-            if edge is None or len(found) == limit:
-                break
-        return FoundJobs(found, edge)
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
+        """A page of jobs that have words that begin so, in their names, tags, and URLs or tasks: all of them. None: all jobs."""
+        if not words:
+            return await self.jobs(match, before=before, limit=limit)
+        return await self._store.jobs_with(match, words, before=before, limit=limit)
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         return await self._store.jobs_named(match, names, limit=limit)
@@ -97,7 +82,8 @@ class Insights:
         has."""
         found: list[Run] = []
         edge = before
-        for rows in (limits.RUNS_LOOKED_FIRST, limits.RUNS_LOOKED_MAX):
+        most = limits.RUNS_LOOKED_APART_MAX if lie_apart(match) else limits.RUNS_LOOKED_MAX
+        for rows in (limits.RUNS_LOOKED_FIRST, most):
             above, edge = edge, await self._store.runs_edge(match, before=edge, rows=rows)
             found += await self._store.runs_page(match, before=above, limit=limit - len(found), down_to=edge)
             if edge is None or len(found) == limit:

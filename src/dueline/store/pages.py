@@ -36,6 +36,11 @@ def way_to(match: RunFilter) -> RunPage:
     return RunPage.RUNNING if match.state is RunState.RUNNING else RunPage.WAITING
 
 
+def lie_apart(match: RunFilter) -> bool:
+    """Whether runs that are next to each other in the index of a page lie in different places."""
+    return way_to(match) in (RunPage.OF_JOB, RunPage.UNSUCCESSFUL)
+
+
 def id_bounds(match: RunFilter, *, before: RunId | None, down_to: RunId | None = None) -> tuple[bytes, bytes]:
     """The lowest id that a page may have, and the one that its ids are below."""
     low = _FIRST_ID if match.from_ms is None else first_id_at(match.from_ms)

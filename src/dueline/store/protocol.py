@@ -65,7 +65,6 @@ from dueline.store.shapes import (
 from dueline.store.sharing import GateStore, TenantStore
 from dueline.store.standings import Standing, Waiting
 from dueline.store.uniques import UniqueStore
-from dueline.store.words import Words
 
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
@@ -107,12 +106,9 @@ class JobStore(Protocol):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Living jobs, newest first, below a job id."""
 
-    async def jobs_with(self, match: JobFilter, words: Words, *, before: JobId | None, limit: int) -> list[Job]:
-        """The same of those that have such words."""
-
-    async def jobs_edge(self, match: JobFilter, *, before: JobId | None, rows: int) -> JobId | None:
-        """How far to go down from a job id to look at so many jobs of the tenant, or of those that one of the filters lets through. None
-        where that is the end of the list."""
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
+        """The same of those that have for each of some words, as `words_in` makes them, one that begins so: in the name, a tag, or the URL
+        or task. There is one word at least. As many as are asked for are found, unless there are no more."""
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         """Living jobs with such names, in the order of these, by code points."""

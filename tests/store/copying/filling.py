@@ -16,7 +16,7 @@ from dueline.store.copying.tables import COPIED
 from dueline.store.sqlite.store import SqliteStore
 
 FEW = 7
-TRUTHS = frozenset({"exclusive", "zoned", "stale", "missed", "notifies"})
+TRUTHS = frozenset({"exclusive", "missed", "notifies", "stale", "zoned"})
 """Columns of numbers that are booleans in PostgreSQL."""
 TODAY_MS = SystemClock().wall_ms()
 

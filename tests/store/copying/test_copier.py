@@ -86,7 +86,7 @@ async def test_everything_is_there_and_the_source_is_sealed(tmp_path: Path, to: 
     assert not await is_served(str(source))
 
 
-async def test_tags_are_found_and_zones_known_in_postgres(tmp_path: Path, postgres_dsn: str) -> None:
+async def test_tags_and_words_are_found_and_zones_known_in_postgres(tmp_path: Path, postgres_dsn: str) -> None:
     source = await a_file(tmp_path / "a.db")
     change(source, "UPDATE shards SET tzdata = '2026a'", "UPDATE jobs SET deleted_ms = NULL")
     tags = "UPDATE jobs SET tags = char(31) || 'new' || char(31)"
@@ -95,6 +95,13 @@ async def test_tags_are_found_and_zones_known_in_postgres(tmp_path: Path, postgr
     try:
         found = await connection.fetch("SELECT tag, count(*) FROM dueline.job_tags GROUP BY tag")
         assert [tuple(row) for row in found] == [("new", FEW)]
+        worded = (
+            "SELECT count(*) FROM dueline.job_words AS w JOIN dueline.jobs AS j USING (id) WHERE w.words @@ $1::tsquery"
+        )
+        everyone = [
+            f"'{tenant}\x1fnew'" for tenant in await connection.fetchval("SELECT array_agg(tenant) FROM dueline.jobs")
+        ]
+        assert await connection.fetchval(worded, " | ".join(everyone).replace("t ' ", "t '' ")) == FEW
         assert await connection.fetchval("SELECT count(*) FROM dueline.shards WHERE tzdata = '2026a'") == 256
         days = "SELECT count(*) FROM dueline.history_other"
         assert await connection.fetchval(days) == 0, "every day has its partition"

@@ -54,8 +54,8 @@ LEFT = frozenset({"nodes", "shards", "migrations", "changes", "change_sweeps"})
 """What belongs to processes and to the database itself, and what listeners are told. Processes register anew; of the shards only the
 rules of time zones go along."""
 
-DERIVED = frozenset({"job_tags"})
-"""What triggers of the target keep."""
+DERIVED = frozenset({"job_tags", "job_words"})
+"""What triggers of the target keep. SQLite has no tags apart from their jobs."""
 
 
 def key_of(row: Row, places: tuple[int, ...]) -> Key:

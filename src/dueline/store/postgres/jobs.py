@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from dueline.domain import limits
@@ -10,6 +9,7 @@ from dueline.domain.errors import NamesTaken
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
+from dueline.domain.words import words_in
 from dueline.store.names import Names
 from dueline.store.postgres.calendars import use_calendars
 from dueline.store.postgres.part import Part, position_columns, queries
@@ -27,14 +27,13 @@ from dueline.store.records import (
 )
 from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import JobFilter, NewJob, VersionInForce
-from dueline.store.words import Words
 
 _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
-_LIKE = re.compile(r"[%_\\]")
-_ESCAPED = r"\\\g<0>"
 _FEW = 10_000
 """Jobs that a filter may let through to be few: so many are read by their ids in some ten milliseconds."""
+_LOOKED_FOR_ONE = 20
+"""Jobs that a search looks at for each that is wanted, before it asks the index of words: one in so many is taken for few."""
 _IDS = "SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL"
 _TAGGED = "SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = ${} AND id < $2"
 _FILTERS = {
@@ -121,17 +120,23 @@ class JobPart(Part):
         rows = await self._database.fetch(_PAGES[await self._rarest(match)], *args)
         return [to_job(row) for row in rows]
 
-    async def jobs_with(self, match: JobFilter, words: Words, *, before: JobId | None, limit: int) -> list[Job]:
-        patterns = [f"%{_LIKE.sub(_ESCAPED, word)}%" for word in words.folded]
-        args = (match.tenant, before or _LAST_ID, *_filters(match), limit, patterns, words.down_to or _FIRST_ID)
-        rows = await self._database.fetch(_SEARCHES[await self._rarest(match)], *args)
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
+        """A word that many have is found among the newest; only one that few have is asked of the index of words, which has them in no
+        order."""
+        name, below, sought = await self._rarest(match), before or _LAST_ID, _sought(match, words)
+        edge = await self._edge(match, name, below, max(limits.JOBS_LOOKED_FIRST, _LOOKED_FOR_ONE * limit))
+        args = (match.tenant, below, *_filters(match), limit, sought, edge or _FIRST_ID)
+        rows = await self._database.fetch(_SEARCHES[name], *args)
+        if len(rows) < limit and edge is not None:
+            args = (match.tenant, below, match.state, match.tag, limit, sought)
+            rows = await self._database.fetch(_SQL["search_all"], *args)
         return [to_job(row) for row in rows]
 
-    async def jobs_edge(self, match: JobFilter, *, before: JobId | None, rows: int) -> JobId | None:
-        name = await self._rarest(match)
+    async def _edge(self, match: JobFilter, name: str, below: bytes, rows: int) -> bytes | None:
+        """How far the newest reach. It is known before they are read, so that whatever is deleted meanwhile, all down to it were."""
         by = (getattr(match, name),) if name else ()
-        edge = await self._database.fetchval(_EDGES[name], match.tenant, before or _LAST_ID, rows, *by)
-        return None if edge is None else JobId(edge)
+        edge: bytes | None = await self._database.fetchval(_EDGES[name], match.tenant, below, rows, *by)
+        return edge
 
     async def _rarest(self, match: JobFilter) -> str:
         """The filter that lets the fewest through, by whose index to read; empty without any."""
@@ -173,3 +178,16 @@ class JobPart(Part):
 
 def _filters(match: JobFilter) -> tuple[str | None, ...]:
     return match.state, match.queue, match.tag, match.target_type
+
+
+def _sought(match: JobFilter, words: Sequence[str]) -> str:
+    """What the index of words is asked for, as `words_of` of the database writes it: words that begin so, and those of the filters."""
+    filters = (("=", match.target_type), ("@", match.queue))
+    whole = [*words_in(match.tag or ""), *(f"{sign}{value}" for sign, value in filters if value is not None)]
+    begun = [f"{_quoted(match.tenant, word)}:*" for word in words]
+    return " & ".join([*begun, *(_quoted(match.tenant, word) for word in whole)])
+
+
+def _quoted(tenant: str, word: str) -> str:
+    escaped = f"{tenant}\x1f{word}".replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"

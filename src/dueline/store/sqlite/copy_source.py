@@ -13,7 +13,7 @@ import apsw
 from dueline.domain.errors import Conflict, Invalid, StoreUnavailable
 from dueline.runtime.clock import Clock
 from dueline.store.copying.sides import Changes, Standing
-from dueline.store.copying.tables import COPIED, LEFT, Key, Row, Table
+from dueline.store.copying.tables import COPIED, DERIVED, LEFT, Key, Row, Table
 from dueline.store.migrations import MOVED, load_migrations, pending
 from dueline.store.sqlite import copy_statements as sql
 from dueline.store.sqlite.copy_statements import Statements
@@ -153,7 +153,7 @@ class SqliteSource:
         applied = self._applied()
         if MOVED not in applied and pending(load_migrations("sqlite"), applied):
             raise Conflict(f"{self.address} has an older schema: bring it up to date first, with dueline db migrate")
-        known = {table.name for table in COPIED} | LEFT
+        known = {table.name for table in COPIED} | LEFT | DERIVED
         strange = [name for (name,) in self._rows(sql.TABLES) if name not in known and not name.startswith("copy_")]
         if strange:
             raise Conflict(f"{self.address} has tables that a copy would leave behind: {', '.join(strange)}")

@@ -9,6 +9,7 @@ from dueline.domain.errors import NamesTaken
 from dueline.domain.events import Told
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
+from dueline.domain.words import LETTERS
 from dueline.store.names import Names
 from dueline.store.records import (
     calendar_names,
@@ -26,10 +27,8 @@ from dueline.store.sqlite.events import tell
 from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern
 from dueline.store.sqlite.session import Session
 from dueline.store.sqlite.tenants import check_jobs
-from dueline.store.words import Words
 
 _SQL = queries("jobs")
-_FIRST_ID = bytes(16)
 _LAST_ID = b"\xff" * 16
 
 
@@ -45,11 +44,8 @@ class JobPart(Part):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._database.page(_jobs_page, match, before, limit)
 
-    async def jobs_with(self, match: JobFilter, words: Words, *, before: JobId | None, limit: int) -> list[Job]:
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
         return await self._database.page(_jobs_with, match, words, before, limit)
-
-    async def jobs_edge(self, match: JobFilter, *, before: JobId | None, rows: int) -> JobId | None:
-        return await self._database.page(_jobs_edge, match, before, rows)
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         return await self._database.page(_jobs_named, match, names, limit)
@@ -105,7 +101,7 @@ def _jobs_page(session: Session, match: JobFilter, before: JobId | None, limit: 
     return [to_job(row) for row in rows]
 
 
-def _jobs_with(session: Session, match: JobFilter, words: Words, before: JobId | None, limit: int) -> list[Job]:
+def _jobs_with(session: Session, match: JobFilter, words: Sequence[str], before: JobId | None, limit: int) -> list[Job]:
     rows = session.rows(
         _SQL["search"],
         match.tenant,
@@ -115,15 +111,10 @@ def _jobs_with(session: Session, match: JobFilter, words: Words, before: JobId |
         tag_pattern(match.tag),
         match.target_type,
         limit,
-        pack([*words.folded]),
-        words.down_to or _FIRST_ID,
+        max(words, key=len),
+        pack([f"*[^{LETTERS}]{word}*" for word in words]),
     )
     return [to_job(row) for row in rows]
-
-
-def _jobs_edge(session: Session, match: JobFilter, before: JobId | None, rows: int) -> JobId | None:
-    found = session.rows(_SQL["edge"], match.tenant, before or _LAST_ID, rows)
-    return JobId(found[0][0]) if found else None
 
 
 def _jobs_named(session: Session, match: JobFilter, names: Names, limit: int) -> list[Job]:

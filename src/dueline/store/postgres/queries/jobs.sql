@@ -64,14 +64,14 @@ ORDER BY f.id DESC
 LIMIT $7;
 
 -- name: search
--- The same down to an id, of those whose name, tags and URL or task have all of some words in them. The URL is the first of its name in the
--- definition, since quotes in the job's name are escaped; nothing else of that is read.
+-- The same down to an id, of those that have some words: where many have them, the page is full before it has looked at many.
 SELECT
     j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
     j.updated_ms, j.since_ms
 FROM (
     SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL AND id >= $9 ORDER BY id DESC OFFSET 0
 ) AS f
+CROSS JOIN LATERAL (SELECT FROM dueline.job_words AS o WHERE o.id = f.id AND (o.words @@ $8::tsquery) IS TRUE OFFSET 0) AS w
 CROSS JOIN LATERAL (
     SELECT * FROM dueline.jobs AS o
     WHERE
@@ -80,10 +80,6 @@ CROSS JOIN LATERAL (
         AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
         AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
         AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
-        AND lower((
-            o.name || E'\x1f' || array_to_string(o.tags, E'\x1f') || E'\x1f'
-            || split_part(split_part(o.definition, CASE o.target_type WHEN 'http' THEN '"url":"' ELSE '"task":"' END, 2), '"', 1)
-        ) COLLATE "C") LIKE ALL ($8::text[])
     OFFSET 0
 ) AS j
 LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
@@ -91,8 +87,28 @@ ORDER BY f.id DESC
 LIMIT $7;
 
 -- name: edge
--- The last of so many living jobs below an id: as far as a search looks. They are counted by the index of a filter where there is one.
+-- The last of so many living jobs below an id: as far as a search looks before it asks the index of words. They are counted by the index of
+-- a filter where there is one.
 SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL ORDER BY id DESC OFFSET $3::bigint - 1 LIMIT 1;
+
+-- name: search_all
+-- The same by the index of words, which has all that have them, in no order: where few have them. Without a filter that the index does not
+-- know, no more of them are looked up than are wanted.
+SELECT
+    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
+    j.updated_ms, j.since_ms
+FROM dueline.worded($6::tsquery, $2, CASE WHEN $3::text IS NULL AND $4::text IS NULL THEN $5::bigint END) AS f (id)
+CROSS JOIN LATERAL (
+    SELECT * FROM dueline.jobs AS o
+    WHERE
+        o.id = f.id AND CASE WHEN o.tenant = $1 THEN o.deleted_ms IS NULL ELSE false END
+        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
+        AND CASE WHEN $4::text IS NULL THEN true ELSE o.tags @> ARRAY[$4] END
+    OFFSET 0
+) AS j
+LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+ORDER BY f.id DESC
+LIMIT $5;
 
 -- name: page_of_names
 -- The same from a name on and before another, in the order of names: by their index, whether few of them or very many are there.

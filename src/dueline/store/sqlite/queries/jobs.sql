@@ -38,35 +38,23 @@ ORDER BY j.id DESC
 LIMIT ?7;
 
 -- name: search
--- The same down to an id, of those whose name, tags and URL or task have all of some words in them.
+-- The same, of those that have some words: the letters of the longest first, then all of them at the beginnings of words. They are looked
+-- through in their order, in a table that has nothing else.
 SELECT
     j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
     j.updated_ms, j.since_ms
-FROM jobs AS j INDEXED BY jobs_page
+FROM job_words AS w
+CROSS JOIN jobs AS j ON j.id = w.id
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE
-    j.tenant = ?1 AND j.id < ?2 AND j.deleted_ms IS NULL AND j.id >= ?9
+    w.tenant = ?1 AND w.id < ?2 AND instr(w.words, ?8)
+    AND NOT EXISTS (SELECT 1 FROM json_each(?9) AS b WHERE w.words NOT GLOB b.value)
     AND (?3 IS NULL OR j.state = ?3)
     AND (?4 IS NULL OR j.queue = ?4)
     AND (?5 IS NULL OR instr(j.tags, ?5))
     AND (?6 IS NULL OR j.target_type = ?6)
-    AND NOT EXISTS (
-        SELECT 1
-        FROM json_each(?8) AS w
-        WHERE NOT instr(
-            lower(
-                j.name || char(31) || j.tags || char(31)
-                || coalesce(j.definition ->> '$.execution.target.url', j.definition ->> '$.execution.target.task')
-            ),
-            w.value
-        )
-    )
-ORDER BY j.id DESC
+ORDER BY w.id DESC
 LIMIT ?7;
-
--- name: edge
--- The last of so many living jobs below an id: as far as a search looks.
-SELECT id FROM jobs INDEXED BY jobs_page WHERE tenant = ?1 AND id < ?2 AND deleted_ms IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?3 - 1;
 
 -- name: page_of_names
 -- The same from a name on and before another, in the order of names.
