@@ -118,7 +118,7 @@ async def test_one_that_the_server_closed_is_made_anew(make_pool: MakePool, post
     await other.execute("SELECT pg_terminate_backend($1)", killed)
     await other.close()
     # Whether it is known to be closed by now is a matter of moments: at most one statement finds out.
-    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError):
         async with pool.lend() as connection:
             await connection.fetchval("SELECT 1")
     async with pool.lend() as connection:

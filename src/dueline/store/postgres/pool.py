@@ -14,10 +14,16 @@ from typing import TypeAlias
 
 import asyncpg
 
-from dueline.domain.errors import StoreUnavailable
+from dueline.domain.errors import DuelineError, StoreUnavailable
 from dueline.store.postgres.reaching import Connection
+from dueline.store.requests import NothingDone
 
 Waiter: TypeAlias = "asyncio.Future[Connection | None]"
+
+
+_HARMLESS = (asyncpg.PostgresError, DuelineError, NothingDone)
+"""The server refused a statement, or we left a transaction."""
+_FATAL = (asyncpg.PostgresConnectionError, asyncpg.exceptions.OperatorInterventionError)
 
 
 class Pool:
@@ -160,9 +166,9 @@ class Loan:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # A statement that was not waited for may be under way still.
-        unwaited = kind is not None and (not issubclass(kind, Exception) or issubclass(kind, TimeoutError))
-        self._pool.release(self._connection, broken=unwaited)
+        # After anything else a statement may be under way still, or the connection on its way out.
+        whole = kind is None or (issubclass(kind, _HARMLESS) and not issubclass(kind, _FATAL))
+        self._pool.release(self._connection, broken=not whole)
 
 
 async def _bid_farewell(connection: Connection, patience_s: float) -> None:
