@@ -49,7 +49,8 @@ RETURNING r.id;
 
 -- name: overdue
 -- Plans that should have been acted on before an instant, the longest overdue first: one index scan per shard, each for all of the page.
--- A plan that has a due time is of an active job. Its tenant is asked of the index of pages: after a long outage the table is too large.
+-- A plan that has a due time is of an active job. Its tenant is asked of the index of pages, which alone has
+-- ids in their order: after a long outage the table is too large.
 SELECT j.tenant, f.job_id, f.version, f.next_ms, f.due_ms, f.runs_left
 FROM (
     SELECT p.*
@@ -61,7 +62,9 @@ FROM (
             shard = s.shard AND due_ms < $2
             AND CASE
                 WHEN $1::text IS NULL THEN true
-                ELSE EXISTS (SELECT FROM dueline.jobs AS o WHERE o.tenant = $1 AND o.id = job_id AND o.deleted_ms IS NULL)
+                ELSE job_id = (
+                    SELECT o.id FROM dueline.jobs AS o WHERE o.tenant = $1 AND o.id >= job_id AND o.deleted_ms IS NULL ORDER BY o.id LIMIT 1
+                )
             END
         ORDER BY due_ms
         LIMIT $3
@@ -83,6 +86,8 @@ CROSS JOIN LATERAL (
         shard = s.shard AND due_ms < $2
         AND CASE
             WHEN $1::text IS NULL THEN true
-            ELSE EXISTS (SELECT FROM dueline.jobs AS o WHERE o.tenant = $1 AND o.id = job_id AND o.deleted_ms IS NULL)
+            ELSE job_id = (
+                SELECT o.id FROM dueline.jobs AS o WHERE o.tenant = $1 AND o.id >= job_id AND o.deleted_ms IS NULL ORDER BY o.id LIMIT 1
+            )
         END
 ) AS p;
