@@ -19,6 +19,8 @@ MINUTES ?=
 RATE ?=
 EXAMPLES ?=
 CASES ?=
+# One more than there are cores, and not so many that a large machine is full of databases.
+TEST_PROCESSES := $(shell cores=$$(nproc); echo $$(( cores < 3 ? cores + 1 : 4 )))
 
 # uv from the machine if it has one, otherwise our own pinned copy.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -46,8 +48,8 @@ test: .venv/.ready-dev ## Run the tests: make test ARGS="-k leases -n 4"
 ifdef ARGS
 	.venv/bin/pytest $(ARGS)
 else
-	@# On all cores; those with fleets of processes look at the clock, and have the machine for themselves.
-	.venv/bin/pytest -n auto --maxprocesses 4 --ignore tests/faults
+	@# One more than there are cores, since many wait; those with fleets of processes look at the clock, and have the machine for themselves.
+	.venv/bin/pytest -n $(TEST_PROCESSES) --ignore tests/faults
 	.venv/bin/pytest tests/faults
 endif
 
