@@ -12,29 +12,33 @@ from dueline.domain.limits import HEAD_BYTES_MAX
 
 
 class _Joined:
-    """A transport that sends together what is written in one turn of the loop: the head and the body of an answer are one packet then, and
-    wake their reader once."""
+    """A transport that keeps what is written until more follows, or for a turn of the loop: so the head and the body of an answer are one
+    packet, and wake their reader once."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
         self._loop = loop
-        self._written: list[bytes] = []
+        self._kept = b""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        if not self._written:
+        if self._kept:
+            self._kept += data
+            self._send()
+        else:
+            self._kept = data
             self._loop.call_soon(self._send)
-        self._written.append(data)
 
     def close(self) -> None:
         self._send()
         self._transport.close()
 
     def _send(self) -> None:
-        if self._written:
-            data, self._written = b"".join(self._written), []
+        data, self._kept = self._kept, b""
+        # Its reader may have gone in the meantime.
+        if data and not self._transport.is_closing():
             self._transport.write(data)
 
 
