@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dueline.domain.calendars import Calendar
 from dueline.domain.errors import Conflict, Invalid, NotFound
@@ -161,6 +162,16 @@ async def test_what_cannot_be_filled_is_refused(books: Books) -> None:
     for schedule in (None, After(HOUR_MS, START_MS)):
         with pytest.raises(Conflict):
             await fill(books, await books.job(schedule))
+
+
+async def test_whoever_says_now_may_have_a_clock_that_is_ahead(books: Books) -> None:
+    now_ms, minute_ms = START_MS + 10 * HOUR_MS, 60_000
+    job = await books.job(Every(1_000, START_MS))
+    asked = BackfillAsked(from_ms=now_ms - 2_000, to_ms=now_ms + minute_ms)
+    found = await books.backfills.backfill(DEFAULT_TENANT, job.id, asked)
+    assert [run.scheduled_ms - now_ms for run in found] == [-2_000, -1_000], "nothing of what is still to come"
+    with pytest.raises(Invalid, match="to: lies in the future"):
+        await books.backfills.backfill(DEFAULT_TENANT, job.id, replace(asked, to_ms=asked.to_ms + 1))
 
 
 async def test_an_occurrence_that_ran_may_be_filled_beside_it(books: Books) -> None:

@@ -122,6 +122,8 @@ BACKFILL_RUNS_DEFAULT = 100
 BACKFILL_RUNS_MAX = 10_000
 """Runs of one backfill: as many as one bulk call writes."""
 BACKFILL_RATE_MAX = 1_000.0
+BACKFILL_AHEAD_MS_MAX = 60_000
+"""A backfill that ends up to this far ahead ends now: whoever says now has a clock of their own. Further ahead is a mistake."""
 OCCURRENCES_SEARCHED_MAX = 100_000
 """Occurrences looked at in one question about the past or the future of a job: about a second."""
 LATE_MS = 5_000

@@ -100,14 +100,15 @@ class Backfills:
         schedule = job.definition.schedule
         if schedule is None or isinstance(schedule, After):
             raise Conflict("the job has no schedule that says when it should have run")
-        if asked.to_ms > now_ms:
+        if asked.to_ms > now_ms + limits.BACKFILL_AHEAD_MS_MAX:
             raise Invalid(("to", "lies in the future: a backfill is for what is past"))
         if asked.to_ms <= asked.from_ms:
             raise Invalid(("to", "must come after from"))
         times = compiled(schedule, await load_calendars(self._store, job.tenant, [job.definition]))
         found: list[int] = []
+        end_ms = min(asked.to_ms, now_ms)
         at_ms = times.next_fire_after(asked.from_ms - 1)
-        while at_ms is not None and at_ms < asked.to_ms:
+        while at_ms is not None and at_ms < end_ms:
             if len(found) == asked.cap:
                 raise Invalid(("cap", f"there are more than {asked.cap} occurrences: raise it, or narrow from and to"))
             found.append(at_ms)
