@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 def backfill(
     job_id: JobId,
     from_: Annotated[str, typer.Option("--from", help="From this RFC 3339 time on.")],
-    to: Annotated[str, typer.Option("--to", help="Before this RFC 3339 time, which must be past.")],
+    to: Annotated[str, typer.Option("--to", help="Before this RFC 3339 time, which must not lie ahead.")],
     cap: Annotated[int | None, typer.Option("--cap", help="Refuse more occurrences than this. Default: 100.")] = None,
     rate: Annotated[float | None, typer.Option("--rate", help="Runs a second. Default: 1.")] = None,
     overlap: Annotated[
