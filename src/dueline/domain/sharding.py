@@ -18,15 +18,22 @@ def shard_of(job_id: JobId) -> int:
 
 def owner_of(shard: int, live: Collection[BootId]) -> BootId | None:
     """Rendezvous hashing: everyone with the same list names the same owner, and a change of the list moves only what it must."""
-    return max(live, key=lambda boot_id: (_weights(boot_id)[shard], boot_id), default=None)
+    return max(live, key=lambda boot_id: _weights(boot_id)[shard], default=None)
 
 
 def shards_of(boot_id: BootId, live: Collection[BootId]) -> frozenset[int]:
     """All shards that belong to one scheduler, given the live ones."""
-    return frozenset(shard for shard in range(limits.SHARDS) if owner_of(shard, live) == boot_id)
+    if boot_id not in live:
+        return frozenset()
+    heaviest = map(max, zip(*(_weights(one) for one in live), strict=True))
+    return frozenset(
+        shard for shard, (mine, most) in enumerate(zip(_weights(boot_id), heaviest, strict=True)) if mine == most
+    )
 
 
 @lru_cache(maxsize=1024)
-def _weights(boot_id: BootId) -> tuple[bytes, ...]:
-    """Of each shard. They are kept: whenever somebody comes or goes, all who are there are compared again."""
-    return tuple(blake2b(f"{shard}/{boot_id}".encode(), digest_size=8).digest() for shard in range(limits.SHARDS))
+def _weights(boot_id: BootId) -> tuple[tuple[bytes, BootId], ...]:
+    """Of each shard, no two alike. They are kept: whenever somebody comes or goes, all who are there are compared again."""
+    return tuple(
+        (blake2b(f"{shard}/{boot_id}".encode(), digest_size=8).digest(), boot_id) for shard in range(limits.SHARDS)
+    )

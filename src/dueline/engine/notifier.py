@@ -15,7 +15,8 @@ from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.store.notices import DueNotice, NoticeStore
 
-_IDLE_S = 1.0
+_IDLE_S = 2.0
+"""Whoever ends a run with a notice says so: this is for what was not heard."""
 _spec = msgspec.json.Decoder(Execution)
 
 

@@ -10,11 +10,14 @@ from dueline.domain.ids import BootId
 from dueline.domain.sharding import shards_of
 from dueline.engine.roster import Roster
 from dueline.runtime.log import get_log
-from dueline.store.fleet import LeaseStore
+from dueline.store.fleet import LeaseStore, ShardLease
 
 log = get_log(__name__)
 
 _SETTLED_S = 2.0
+
+Seen = tuple[list[ShardLease], frozenset[BootId], frozenset[BootId], dict[int, int]]
+"""The shards, who schedules, who is registered, and the epochs of our own."""
 
 
 class ShardKeeper:
@@ -26,6 +29,8 @@ class ShardKeeper:
         self._boot_id = boot_id
         self._taken = taken
         self._wanted: tuple[frozenset[BootId], frozenset[int]] = (frozenset(), frozenset())
+        self._settled: Seen | None = None
+        """What was seen when there was nothing to do about it."""
         self.epochs: dict[int, int] = {}
 
     async def step(self) -> float:
@@ -36,6 +41,8 @@ class ShardKeeper:
             self._wanted = (schedulers, shards_of(self._boot_id, schedulers))
         wanted = self._wanted[1]
         leases = await self._store.shards()
+        if self._settled == (leases, schedulers, self._roster.registered, self.epochs):
+            return _SETTLED_S
         self._adjust({lease.shard: lease.epoch for lease in leases if lease.owner == self._boot_id})
         foreign = [shard for shard in self.epochs if shard not in wanted]
         if foreign:
@@ -47,6 +54,8 @@ class ShardKeeper:
         }
         if free:
             await self._take(dict(islice(free.items(), limits.SHARDS_TAKEN_PER_PASS)))
+        if not foreign and not free:
+            self._settled = (leases, schedulers, self._roster.registered, dict(self.epochs))
         full = max(len(foreign), len(free)) > limits.SHARDS_TAKEN_PER_PASS
         return 0.0 if full else _SETTLED_S
 
