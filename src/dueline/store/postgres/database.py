@@ -32,6 +32,8 @@ SETTINGS = {
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "2",
     "tcp_keepalives_count": "3",
+    # The same for one to whom something was sent, and who did not say that it came: nobody asks whether it is alive.
+    "tcp_user_timeout": "11000",
     # Compiling a statement of a millisecond takes longer than running it.
     "jit": "off",
     # Every statement of ours is small and comes again and again, and an index serves it. Planning it for its arguments takes longer than
