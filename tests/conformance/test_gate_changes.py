@@ -32,6 +32,7 @@ from tests.support.stores import (
     claim,
     enqueue,
     promote,
+    register,
     the_run,
 )
 
@@ -139,6 +140,27 @@ async def test_a_lower_limit_lets_nobody_in_until_enough_have_left(store: Store)
         assert await enter(store, await claim(store, W1), old) == [], "whoever knows the old limit is told better"
     await store.finish([a_finish(passed[2])])
     assert len(await enter(store, await claim(store, W1), old)) == 1
+
+
+async def test_a_lower_limit_is_remembered_for_runs_that_come_late(store: Store, clock: StoreClock) -> None:
+    """Their queue may have been paused meanwhile; what they know of their job is what it said before."""
+    job = await limited_job(store, 5)
+    await enqueue(store, a_run(job), a_run(job), a_run(job))
+    old = gate_of(job)
+    await relimit(store, job, 1)
+    await clock.advance(30 * 24 * 3600)
+    assert await store.sweep_gates(limit=10) == 0
+    await register(store, W1)
+    assert len(await enter(store, await claim(store, W1, limit=3), old)) == 1
+    assert await claim(store, W1) == []
+
+
+async def test_of_a_changed_job_that_is_idle_nothing_is_kept_for_ever(store: Store, clock: StoreClock) -> None:
+    await relimit(store, await limited_job(store, 5), 1)
+    await clock.advance(30 * 24 * 3600)
+    assert await store.sweep_gates(limit=10) == 0
+    await clock.advance(0.001)
+    assert await store.sweep_gates(limit=10) == 1
 
 
 async def test_a_limit_that_a_job_gives_up_holds_nobody(store: Store) -> None:

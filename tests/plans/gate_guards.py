@@ -103,7 +103,7 @@ GATE_GUARDS = [
     guard(
         "gates that nobody needs",
         "gates.forget",
-        [limits.GATE_KEPT_MS, limits.RECLAIM_BATCH],
+        [limits.GATE_KEPT_MS, limits.RECLAIM_BATCH, limits.JOB_GATE_KEPT_MS],
         by="",
         rows_max=60_000,
         buffers_max=30 * limits.RECLAIM_BATCH,

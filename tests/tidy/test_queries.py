@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dueline.domain.events import Told
+from dueline.domain.gates import Scope
 from dueline.domain.states import RUN_MOVES, EndReason, HeldReason, JobState, RunKind, RunState
 from dueline.store.fleet import Role
 from dueline.store.queries import load_queries
@@ -102,9 +103,21 @@ ONLY_IN: dict[str, frozenset[str]] = {
 }
 
 STATES = frozenset(RunState) | frozenset(JobState)
-# Words in quotes that are no states: kinds, reasons, roles and what is told, the names of settings, a kind of lock and a type of target.
+# Words in quotes that are no states: kinds, reasons, roles, scopes and what is told, names of settings, a kind of lock and a type of target.
 OTHER_WORDS = frozenset(
-    {*RunKind, *HeldReason, *EndReason, *Role, *Told, "synchronous_commit", "off", "lock_timeout", "relation", "http"}
+    {
+        *RunKind,
+        *HeldReason,
+        *EndReason,
+        *Role,
+        *Scope,
+        *Told,
+        "synchronous_commit",
+        "off",
+        "lock_timeout",
+        "relation",
+        "http",
+    }
 )
 
 # States that a statement only counts, of runs that it does not move.

@@ -282,6 +282,8 @@ LIMITS_FRESH_S = 4.0
 """How old a process's knowledge of the limits of queues, hosts and tenants may be: what is set is everywhere within five seconds."""
 GATE_KEPT_MS = 60_000
 """How long a gate is remembered that nobody comes to, and where nobody waits."""
+JOB_GATE_KEPT_MS = 30 * 86_400_000
+"""The same for the gate of a job that was changed: runs of its earlier versions, which know earlier limits, may still wait."""
 GATE_FREED_MAX = 500
 """How many are let in at once where there is no limit any more: as many as are claimed at once."""
 

@@ -75,7 +75,7 @@ class GatePart(Part):
 
     async def sweep_gates(self, *, limit: int) -> int:
         await self._database.fetch(_SQL["sweep_places"])
-        forgotten = await self._database.fetch(_SQL["forget"], limits.GATE_KEPT_MS, limit)
+        forgotten = await self._database.fetch(_SQL["forget"], limits.GATE_KEPT_MS, limit, limits.JOB_GATE_KEPT_MS)
         rooms = {row[0]: row[1] for row in await self._database.fetch(_SQL["sweep_found"], limit)}
         if not rooms:
             return len(forgotten)

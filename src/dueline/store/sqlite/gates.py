@@ -112,7 +112,7 @@ def _refill(session: Session, ahead_ms: int, limit: int) -> None:
 
 def _sweep_gates(session: Session, limit: int) -> int:
     session.rows(_SQL["sweep_places"])
-    forgotten = session.rows(_SQL["forget"], limits.GATE_KEPT_MS, limit)
+    forgotten = session.rows(_SQL["forget"], limits.GATE_KEPT_MS, limit, limits.JOB_GATE_KEPT_MS)
     rows = session.rows(_SQL["sweep_found"], limit)
     freed = sum(_free_next(session, gate, limits.GATE_FREED_MAX if room is None else room) for gate, room in rows)
     return max(freed, len(forgotten))

@@ -122,13 +122,13 @@ WHERE g.gate IS NULL OR (g.refill_ms IS NULL AND (g.most IS NULL OR g.most > t.t
 LIMIT $1;
 
 -- name: forget
--- Gates that nobody has come to for a while, and where nothing is to be remembered.
+-- Gates that nobody has come to for a while, and where nothing is to be remembered. Those of jobs that were changed are kept for longer.
 DELETE FROM dueline.gates
 WHERE gate = ANY(ARRAY(
     SELECT g.gate
     FROM dueline.gates AS g
     WHERE
-        g.seen_ms < dueline.now_ms() - $1 AND g.refill_ms IS NULL AND g.full_us < dueline.now_ms() * 1000
+        g.seen_ms < dueline.now_ms() - CASE WHEN g.scope = 'job' AND g.as_of > 1 THEN $3::bigint ELSE $1 END AND g.refill_ms IS NULL AND g.full_us < dueline.now_ms() * 1000
         -- Asked of each gate, however early this was planned.
         AND (SELECT p.gate FROM dueline.gate_places AS p WHERE p.gate = g.gate LIMIT 1) IS NULL
         AND (SELECT h.waits_for FROM dueline.runs AS h WHERE h.waits_for = g.gate AND h.state = 'held' LIMIT 1) IS NULL

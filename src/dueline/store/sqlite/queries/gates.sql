@@ -119,13 +119,13 @@ WHERE
 LIMIT ?1;
 
 -- name: forget
--- Gates that nobody has come to for a while, and where nothing is to be remembered.
+-- Gates that nobody has come to for a while, and where nothing is to be remembered. Those of jobs that were changed are kept for longer.
 DELETE FROM gates
 WHERE gate IN (
     SELECT g.gate
     FROM gates AS g
     WHERE
-        g.seen_ms < now_ms() - ?1 AND g.refill_ms IS NULL AND g.full_us < now_ms() * 1000
+        g.seen_ms < now_ms() - CASE WHEN g.scope = 'job' AND g.as_of > 1 THEN ?3 ELSE ?1 END AND g.refill_ms IS NULL AND g.full_us < now_ms() * 1000
         AND NOT EXISTS (SELECT 1 FROM gate_places AS p WHERE p.gate = g.gate)
         AND NOT EXISTS (SELECT 1 FROM runs AS h WHERE h.waits_for = g.gate AND h.state = 'held')
     LIMIT ?2
