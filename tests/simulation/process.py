@@ -27,7 +27,7 @@ from tests.simulation.trace import Fault
 _OPTIONS = WorkerOptions(slots=20, drain_s=5.0, circuit=CircuitPolicy(wait_s=2.0, wait_s_max=10.0))
 _PATIENCE_S = 20.0
 """After so long a process that was asked to stop is asked again, and hurries."""
-_SCHEDULING = ("plans", "stale", "waiting", "shards", "drain")
+_SCHEDULING = ("plans", "stale", "waiting", "shards", "notices", "drain")
 _HEARS = {Role.SCHEDULER: _SCHEDULING, Role.WORKER: ("cancel", "drain"), Role.ALL: (*_SCHEDULING, "cancel")}
 """What a process of a role does something about; one that executes runs also about whatever is ready."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from random import Random
 from typing import Any
 
@@ -14,7 +15,7 @@ import msgspec
 import structlog
 
 from dueline.domain import limits
-from dueline.domain.ids import RunId, run_text
+from dueline.domain.ids import JobId, RunId, run_text
 from dueline.domain.run import Run
 from dueline.domain.states import TERMINAL, JobState, RunState
 from tests.simulation.chaos import Chaos, weather_of
@@ -139,11 +140,16 @@ class World:
             self.wrong.append(f"simulation: something is left of {self.fleet.remnants()}")
 
     async def _check_progress(self) -> None:
-        """After the peace nothing waits that should not."""
+        """After the peace nothing waits that should not: those of a job may stand in line behind earlier ones that get on."""
         now_ms = self._clock.wall_ms()
         paused = {job.id for job in self._journal.living() if job.state is JobState.PAUSED}
-        for run in await all_runs(self._store):
-            if run.state not in TERMINAL and run.job_id not in paused and run.due_ms < now_ms - _OLD_MS:
+        got_on_ms: defaultdict[JobId | None, int] = defaultdict(int)
+        for run in sorted(await all_runs(self._store), key=attrgetter("due_ms")):
+            since_ms = max(run.due_ms, run.claimed_ms or 0)
+            if run.job_id is not None:
+                got_on_ms[run.job_id] = max(got_on_ms[run.job_id], run.claimed_ms or 0, run.finished_ms or 0)
+                since_ms = max(since_ms, got_on_ms[run.job_id])
+            if run.state not in TERMINAL and run.job_id not in paused and since_ms < now_ms - _OLD_MS:
                 age_s = (now_ms - run.due_ms) / 1000
                 self.wrong.append(f"I15: {run_text(run.id)} is {run.state} ({run.reason}) {age_s} s after it was due")
 
