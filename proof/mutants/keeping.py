@@ -52,8 +52,8 @@ KEEPING = [
         (
             Edit(
                 "store/sqlite/queries/cancels.sql",
-                "NULL, NULL, now_ms(), NULL, r.attempt, r.lost, 'expired', r.tags",
-                "NULL, NULL, now_ms(), NULL, r.attempt, r.lost, NULL, r.tags",
+                "(state = 'expired'; attempt = r.attempt; reason = 'expired')",
+                "(state = 'expired'; attempt = r.attempt; reason = NULL)",
             ),
         ),
         (SIMULATION, MODEL),

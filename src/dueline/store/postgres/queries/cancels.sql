@@ -49,22 +49,8 @@ WITH ended AS (
         r.job_id = h.job_id AND r.job_id = ANY($2::uuid[]) AND r.id <> h.id
         AND (r.id = ANY($3::uuid[]) OR (r.state = 'held' AND r.waits_for IS NULL AND r.reason = 'overlap' AND r.id < h.id))
     RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
-), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
-    SELECT
-        id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-        dueline.now_ms(), NULL, attempts_made, lost, $4, tags, parent_id, spec, attempts
-    FROM ended
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, job_id, finished_ms
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: idle (state = 'cancelled'; attempt = attempts_made; reason = $4)
 SELECT id, job_id, finished_ms FROM kept;
 
 -- name: displace_ask
@@ -96,22 +82,8 @@ WITH chosen AS MATERIALIZED (
     FOR UPDATE
 ), ended AS (
     DELETE FROM dueline.runs AS r WHERE r.id = ANY(ARRAY(SELECT id FROM chosen)) RETURNING r.*
-), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
-    SELECT
-        id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-        dueline.now_ms(), NULL, attempt, lost, cancel, tags, parent_id, spec, attempts
-    FROM ended
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, job_id, finished_ms
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: idle (state = 'cancelled'; attempt = attempt; reason = cancel)
 SELECT id, job_id, finished_ms FROM kept;
 
 -- name: cancel_waiting
@@ -128,22 +100,8 @@ WITH chosen AS MATERIALIZED (
     USING ROWS FROM (unnest($1::uuid[], $2::text[]), generate_subscripts($1::uuid[], 1)) AS c (id, reason)
     WHERE r.id = c.id AND r.id = ANY(ARRAY(SELECT id FROM chosen))
     RETURNING r.*, c.reason AS why
-), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
-    SELECT
-        id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-        dueline.now_ms(), NULL, attempt, lost, why, tags, parent_id, spec, attempts
-    FROM ended
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, job_id, finished_ms
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: idle (state = 'cancelled'; attempt = attempt; reason = why)
 SELECT id, job_id, finished_ms FROM kept;
 
 -- name: lock_runs
@@ -165,22 +123,8 @@ WITH ended AS (
     DELETE FROM dueline.runs AS r
     WHERE r.id = ANY($1::uuid[]) AND r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running')
     RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
-), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
-    SELECT
-        id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-        dueline.now_ms(), NULL, attempts_made, lost, $2, tags, parent_id, spec, attempts
-    FROM ended
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, job_id, finished_ms
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: idle (state = 'cancelled'; attempt = attempts_made; reason = $2)
 SELECT id, job_id, finished_ms FROM kept;
 
 -- name: expire_found
@@ -207,20 +151,6 @@ WITH chosen AS MATERIALIZED (
     FOR UPDATE
 ), ended AS (
     DELETE FROM dueline.runs AS r WHERE r.id = ANY(ARRAY(SELECT id FROM chosen)) RETURNING r.*
-), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
-    SELECT
-        id, job_id, version, tenant, kind, 'expired', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-        dueline.now_ms(), NULL, attempt, lost, 'expired', tags, parent_id, spec, attempts
-    FROM ended
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, job_id, finished_ms
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: idle (state = 'expired'; attempt = attempt; reason = 'expired')
 SELECT id, job_id, finished_ms FROM kept;

@@ -295,20 +295,6 @@ WITH ended AS (
     RETURNING r.*, c.reason AS why, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
 ), left_places AS (
     DELETE FROM dueline.places WHERE job_id = ANY(ARRAY(SELECT job_id FROM ended)) AND run_id = ANY(ARRAY(SELECT id FROM ended))
-), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
-    SELECT
-        id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-        dueline.now_ms(), NULL, attempts_made, lost, why, tags, parent_id, spec, attempts
-    FROM ended
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: idle (state = 'cancelled'; attempt = attempts_made; reason = why)
 SELECT id FROM kept;

@@ -218,10 +218,7 @@ WITH ended AS (
         coalesce(f.end_state, ($3::text[])[1]) AS end_state, f.started_ms, f.finished_ms,
         coalesce(f.record, ($6::text[])[1]) AS record, f.why
 ), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
+    -- part: record
     SELECT
         id, job_id, version, tenant, kind, end_state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
         finished_ms, worker, attempt, lost, why, tags, parent_id, spec, attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
@@ -230,15 +227,8 @@ WITH ended AS (
     ON CONFLICT (id) DO NOTHING
     -- :unless new
     RETURNING id, tenant, job_id, queue, state, reason, finished_ms
-), letters AS (
-    INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
-    SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
-    ON CONFLICT (run_id) DO NOTHING
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: letters
 SELECT
     coalesce(array_agg(id), '{}') AS ids, CASE WHEN $9::boolean THEN array_agg(job_id) END AS job_ids,
     ARRAY(
@@ -309,22 +299,8 @@ WITH chosen AS MATERIALIZED (
     WHERE
         r.id = ANY(ARRAY(SELECT id FROM chosen)) AND (SELECT p.run_id <> r.id FROM dueline.places AS p WHERE p.job_id = r.job_id)
     RETURNING r.*, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END AS attempts_made
-), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
-    SELECT
-        id, job_id, version, tenant, kind, 'cancelled', queue, priority, region, scheduled_ms, due_ms, created_ms, NULL, NULL,
-        dueline.now_ms(), NULL, attempts_made, lost, $3, tags, parent_id, spec, attempts
-    FROM ended
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, job_id, finished_ms
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM ended WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: idle (state = 'cancelled'; attempt = attempts_made; reason = $3)
 SELECT id, job_id, finished_ms FROM kept;
 
 -- name: sweep_places
@@ -415,7 +391,7 @@ WITH asked AS MATERIALIZED (
         r.id = w.id AND r.token = w.token AND r.state = 'running' AND NOT w.ends
         AND r.id = ANY(ARRAY(SELECT id FROM wanted))
     RETURNING r.id, r.queue
-), dead AS (
+), ended AS (
     DELETE FROM dueline.runs AS r
     USING asked AS w
     WHERE
@@ -423,29 +399,19 @@ WITH asked AS MATERIALIZED (
         AND r.id = ANY(ARRAY(SELECT id FROM wanted))
     RETURNING r.*, w.next_state, w.why, w.record, w.lost AS lost_now
 ), kept AS (
-    INSERT INTO dueline.history (
-        id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-        finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-    )
+    -- part: record
     SELECT
         id, job_id, version, tenant, kind, next_state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, NULL,
         dueline.now_ms(), worker, attempt, lost + lost_now, why, tags, parent_id, spec,
         attempts || CASE attempts WHEN '' THEN '' ELSE ',' END || record
-    FROM dead
+    FROM ended
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant, job_id, queue, state, reason, finished_ms
-), letters AS (
-    INSERT INTO dueline.dead_letters (run_id, tenant, job_id, queue, reason, failed_ms)
-    SELECT id, tenant, job_id, queue, reason, finished_ms FROM kept WHERE state = 'failed'
-    ON CONFLICT (run_id) DO NOTHING
-), announced AS (
-    INSERT INTO dueline.changes (at_ms, told, ids) SELECT dueline.now_ms(), 'ended', array_agg(id) FROM kept HAVING count(*) > 0
-), noted AS (
-    INSERT INTO dueline.notices (run_id) SELECT id FROM dead WHERE notifies ON CONFLICT (run_id) DO NOTHING
-)
+),
+-- part: letters
 SELECT id, NULL AS ended_job_id, NULL AS ended_ms, queue FROM back
 UNION ALL
-SELECT id, job_id, dueline.now_ms(), queue FROM dead;
+SELECT id, job_id, dueline.now_ms(), queue FROM ended;
 
 -- name: queues
 -- Queues that hold ready runs, each with each of its lanes: a walk over the index that looks at one entry a lane. Paused ones are left out.

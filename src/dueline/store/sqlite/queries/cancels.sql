@@ -10,13 +10,7 @@ LEFT JOIN runs AS o ON o.id = p.run_id;
 -- name: displace_older
 -- move: cancel
 -- The record of runs that waited for the same place, and end because a later run waits for it now; `runs.end` follows.
-INSERT INTO history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
-    NULL, NULL, now_ms(), NULL, r.attempt, r.lost, ?2, r.tags, r.parent_id, r.spec, r.attempts
+-- part: idle (state = 'cancelled'; attempt = r.attempt; reason = ?2)
 FROM jsonb_each(?1) AS b
 CROSS JOIN runs AS r INDEXED BY runs_held ON r.job_id = unhex(b.value ->> 1) AND r.id < unhex(b.value ->> 0)
 WHERE r.state = 'held' AND r.waits_for IS NULL AND r.reason = 'overlap'
@@ -36,13 +30,7 @@ SELECT id, token, cancel FROM runs INDEXED BY runs_cancel WHERE cancel IS NOT NU
 -- name: sweep_cancelled
 -- move: cancel
 -- The record of runs that are to end and that nobody executes; `runs.end` and `runs.leave_places` follow.
-INSERT INTO history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
-    NULL, NULL, now_ms(), NULL, r.attempt, r.lost, r.cancel, r.tags, r.parent_id, r.spec, r.attempts
+-- part: idle (state = 'cancelled'; attempt = r.attempt; reason = r.cancel)
 FROM runs AS r INDEXED BY runs_cancel
 WHERE r.cancel IS NOT NULL AND r.state IN ('scheduled', 'ready', 'held', 'retrying')
 LIMIT ?1
@@ -52,13 +40,7 @@ RETURNING id, job_id;
 -- name: cancel_waiting
 -- move: cancel
 -- The record of runs that end before they started, each for its reason; `runs.end` and `runs.leave_places` follow.
-INSERT INTO history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
-    NULL, NULL, now_ms(), NULL, r.attempt, r.lost, c.value ->> 1, r.tags, r.parent_id, r.spec, r.attempts
+-- part: idle (state = 'cancelled'; attempt = r.attempt; reason = c.value ->> 1)
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0)
 WHERE r.state IN ('scheduled', 'ready', 'held') AND r.attempt = 0
@@ -80,13 +62,7 @@ WHERE h.tenant = ?1;
 -- name: expire
 -- move: expire
 -- The record of runs that could not be started in time; `runs.end` and `runs.leave_places` follow.
-INSERT INTO history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    r.id, r.job_id, r.version, r.tenant, r.kind, 'expired', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
-    NULL, NULL, now_ms(), NULL, r.attempt, r.lost, 'expired', r.tags, r.parent_id, r.spec, r.attempts
+-- part: idle (state = 'expired'; attempt = r.attempt; reason = 'expired')
 FROM runs AS r INDEXED BY runs_expiring
 WHERE
     r.expires_ms IS NOT NULL AND r.attempt = 0 AND r.state IN ('scheduled', 'ready', 'held', 'retrying')

@@ -178,13 +178,7 @@ RETURNING queue;
 -- name: cancel_runs
 -- move: cancel
 -- The record of runs that end; `runs.end` and `runs.vacate` follow.
-INSERT INTO history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
-    NULL, NULL, now_ms(), NULL, r.attempt - (r.state = 'running'), r.lost, c.value ->> 1, r.tags, r.parent_id, r.spec, r.attempts
+-- part: idle (state = 'cancelled'; attempt = r.attempt - (r.state = 'running'); reason = c.value ->> 1)
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0)
 WHERE r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running')

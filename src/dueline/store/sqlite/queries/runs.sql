@@ -145,10 +145,7 @@ RETURNING id, job_id, attempt, queue;
 -- name: finish
 -- move: finish
 -- The record of runs that end, for those whose token matches; `end` takes them from the hot table.
-INSERT INTO history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
+-- part: record
 SELECT
     r.id, r.job_id, r.version, r.tenant, r.kind, f.value ->> 2, r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
     r.claimed_ms, f.value ->> 3, f.value ->> 4, r.worker, r.attempt, r.lost, f.value ->> 6, r.tags, r.parent_id, r.spec,
@@ -239,13 +236,7 @@ RETURNING id;
 -- name: skip_blocked
 -- move: skip
 -- The record of runs that must not overlap, and end before they started; `end` follows.
-INSERT INTO history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
-SELECT
-    r.id, r.job_id, r.version, r.tenant, r.kind, 'cancelled', r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
-    NULL, NULL, now_ms(), NULL, r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END, r.lost, ?2, r.tags, r.parent_id, r.spec, r.attempts
+-- part: idle (state = 'cancelled'; attempt = r.attempt - CASE r.state WHEN 'running' THEN 1 ELSE 0 END; reason = ?2)
 FROM jsonb_each(?1) AS b
 CROSS JOIN runs AS r ON r.id = unhex(b.value ->> 0)
 WHERE
@@ -332,10 +323,7 @@ RETURNING id, queue, state;
 -- name: reclaim_dead
 -- move: reclaim
 -- The record of those that are not tried again, under the same conditions; `end`, `vacate` and `leave_places` follow.
-INSERT INTO history (
-    id, job_id, version, tenant, kind, state, queue, priority, region, scheduled_ms, due_ms, created_ms, claimed_ms, started_ms,
-    finished_ms, worker, attempt, lost, reason, tags, parent_id, spec, attempts
-)
+-- part: record
 SELECT
     r.id, r.job_id, r.version, r.tenant, r.kind, w.value ->> 2, r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms,
     r.claimed_ms, NULL, now_ms(), r.worker, r.attempt, r.lost + (w.value ->> 3), w.value ->> 5, r.tags, r.parent_id, r.spec,
