@@ -3,9 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -23,6 +21,7 @@ from tests.api.working import WORKER, a_dead_letter, claim
 from tests.cli.conftest import Command, Ended
 from tests.support.dueline import DuelineProcess, processes
 from tests.support.keys import ADMIN_KEY
+from tests.support.small_server import Answer, Question, SmallServer
 from tests.support.stores import register
 
 WAIT_S_MAX = 30.0
@@ -108,32 +107,6 @@ def test_a_server_that_is_not_there(dueline: Command, monkeypatch: pytest.Monkey
     assert (table.code, "→ Start dueline serve" in table.out) == (1, True)
 
 
-class Other:
-    """A server that greets, and says the same to everything else."""
-
-    def __init__(self, greeting: int, status: int) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                body = b'{"status": "live"}'
-                self.send_response(greeting if self.path in ("/livez", "/readyz") else status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @pytest.mark.parametrize(
     ("greeting", "status", "check"),
     [(404, 404, "server.reachable"), (200, 401, "server.key"), (200, 500, "server.answers")],
@@ -141,16 +114,16 @@ class Other:
 def test_a_server_that_is_another_or_says_no(
     dueline: Command, monkeypatch: pytest.MonkeyPatch, greeting: int, status: int, check: str
 ) -> None:
-    other = Other(greeting, status)
-    try:
+    def answer(asked: Question) -> Answer:
+        return greeting if asked.path in ("/livez", "/readyz") else status, b'{"status": "live"}'
+
+    with SmallServer(answer) as other:
         monkeypatch.setenv("DUELINE_URL", other.url)
         assert levels(examined(dueline), check) == ["error"]
         monkeypatch.setenv("DUELINE_API_KEY", "canary")
         told = examined(dueline)
         assert (levels(told, check), "canary" in told.out) == (["error"], False)
         assert status != 401 or "The key is not accepted" in meanings(told, check)
-    finally:
-        other.close()
 
 
 def test_a_server_that_cannot_do_its_work(cli: Command, api: ServedApi) -> None:

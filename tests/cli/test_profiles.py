@@ -2,59 +2,34 @@
 
 import os
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from dueline.cli.profile_file import Profiles, read_profiles, write_profiles
 from dueline.domain.errors import Invalid
 from tests.cli.conftest import Command
+from tests.support.small_server import Answer, Question, SmallServer
 
 
-class Listener:
-    """A server that notes the keys that it is sent, and knows no jobs."""
+def no_jobs(_asked: Question) -> Answer:
+    return 200, b'{"items": [], "next_cursor": null}'
 
-    def __init__(self) -> None:
-        self.keys: list[str | None] = []
-        keys = self.keys
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                keys.append(self.headers["Authorization"])
-                body = b'{"items": [], "next_cursor": null}'
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+def keys(server: SmallServer) -> list[str | None]:
+    return [asked.key for asked in server.asked]
 
 
 @pytest.fixture
-def one() -> Iterator[Listener]:
-    listener = Listener()
-    yield listener
-    listener.close()
+def one() -> Iterator[SmallServer]:
+    with SmallServer(no_jobs) as server:
+        yield server
 
 
 @pytest.fixture
-def other() -> Iterator[Listener]:
-    listener = Listener()
-    yield listener
-    listener.close()
+def other() -> Iterator[SmallServer]:
+    with SmallServer(no_jobs) as server:
+        yield server
 
 
 @pytest.fixture
@@ -169,15 +144,15 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_the_server_is_that_of_the_option_then_the_environment_then_the_profile(
-    dueline: Command, one: Listener, other: Listener, monkeypatch: pytest.MonkeyPatch
+    dueline: Command, one: SmallServer, other: SmallServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dueline("profile", "add", "one", one.url)
     dueline("profile", "add", "other", other.url)
 
     def asked(*args: str) -> tuple[int, int]:
-        before = len(one.keys), len(other.keys)
+        before = len(keys(one)), len(keys(other))
         assert dueline(*args).code == 0
-        return len(one.keys) - before[0], len(other.keys) - before[1]
+        return len(keys(one)) - before[0], len(keys(other)) - before[1]
 
     assert asked("job", "list") == (1, 0), "the current profile"
     monkeypatch.setenv("DUELINE_PROFILE", "other")
@@ -193,32 +168,32 @@ def test_the_server_is_that_of_the_option_then_the_environment_then_the_profile(
 
 
 def test_the_key_is_that_of_the_option_then_the_environment_then_the_profile(
-    dueline: Command, one: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dueline: Command, one: SmallServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dueline("profile", "add", "one", one.url, "--api-key-file", key_file(tmp_path, "of-profile"))
     dueline("job", "list")
     monkeypatch.setenv("DUELINE_API_KEY", "of-environment")
     dueline("job", "list")
     dueline("--api-key-file", key_file(tmp_path, "of-option"), "job", "list")
-    assert one.keys == ["Bearer of-profile", "Bearer of-environment", "Bearer of-option"]
+    assert keys(one) == ["Bearer of-profile", "Bearer of-environment", "Bearer of-option"]
 
 
 def test_the_key_of_a_profile_goes_to_its_server_alone(
-    dueline: Command, one: Listener, other: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dueline: Command, one: SmallServer, other: SmallServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dueline("profile", "add", "one", one.url, "--api-key-file", key_file(tmp_path, "canary"))
     dueline("--server", other.url, "job", "list")
     monkeypatch.setenv("DUELINE_URL", other.url)
     dueline("job", "list")
-    assert other.keys == [None, None]
+    assert keys(other) == [None, None]
     monkeypatch.setenv("DUELINE_URL", one.url)
     dueline("job", "list")
-    assert one.keys == ["Bearer canary"], "the same server by another name for it"
+    assert keys(one) == ["Bearer canary"], "the same server by another name for it"
 
 
-def test_a_key_may_come_from_standard_input(process: Command, one: Listener) -> None:
+def test_a_key_may_come_from_standard_input(process: Command, one: SmallServer) -> None:
     assert process("--api-key-file", "-", "job", "list", stdin="piped\n", DUELINE_URL=one.url).code == 0
-    assert one.keys == ["Bearer piped"]
+    assert keys(one) == ["Bearer piped"]
 
 
 def test_the_settings_tell_which_profile_they_are_of(dueline: Command) -> None:

@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -16,68 +14,40 @@ from dueline.domain.instants import parse_instant
 from dueline.runtime.clock import SystemClock
 from dueline.sdk.errors import Refused
 from dueline.tasks.context import LocalContext, Progress
+from tests.support.small_server import Answer, Question, SmallServer
 
 
-class Server:
+class Api:
     """An API that takes whatever comes, and remembers it."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, Any]] = []
-        self.keys: list[str | None] = []
-        self.connections_total = 0
         self.status = 201
-        server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def setup(self) -> None:
-                server.connections_total += 1
-                super().setup()
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                server.asked.append((self.path, body))
-                server.keys.append(self.headers["authorization"])
-                answer: Any = {"id": f"id_{len(server.asked)}"}
-                if "runs" in body:
-                    answer = {
-                        "items": [
-                            {"status": 201, "run": {"id": f"run_{number}"}} for number, _ in enumerate(body["runs"])
-                        ]
-                    }
-                self._answer(json.dumps(answer).encode())
-
-            def _answer(self, body: bytes) -> None:
-                self.send_response(server.status)
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    def answer(self, asked: Question) -> Answer:
+        body = json.loads(asked.body)
+        self.asked.append((asked.path, body))
+        answer: Any = {"id": f"id_{len(self.asked)}"}
+        if "runs" in body:
+            answer = {
+                "items": [{"status": 201, "run": {"id": f"run_{number}"}} for number, _ in enumerate(body["runs"])]
+            }
+        return self.status, json.dumps(answer).encode()
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.close()
+def api() -> Api:
+    return Api()
 
 
 @pytest.fixture
-def app(server: Server) -> Iterator[App]:
+def server(api: Api) -> Iterator[SmallServer]:
+    with SmallServer(api.answer) as server:
+        yield server
+
+
+@pytest.fixture
+def app(server: SmallServer) -> Iterator[App]:
     app = App("shop", url=server.url, api_key="key")
     yield app
     app.close()
@@ -134,7 +104,7 @@ def test_run_does_as_a_worker_would(app: App) -> None:
         wait.run("yesterday")
 
 
-def test_schedule_creates_a_job(app: App, server: Server) -> None:
+def test_schedule_creates_a_job(app: App, api: Api) -> None:
     task = app.task(name="send", queue="mail", retry={"max_attempts": 2, "base": timedelta(minutes=1)}, concurrency=3)(
         send
     )
@@ -146,8 +116,8 @@ def test_schedule_creates_a_job(app: App, server: Server) -> None:
     task.schedule(every=timedelta(minutes=15), args={"day": "monday"})
     task.schedule(at=datetime(2026, 12, 24, 18, tzinfo=timezone(timedelta(hours=1))), args={"day": "monday"})
     task.schedule(args={"day": "monday"})
-    assert {path for path, _ in server.asked} == {"/v1/jobs"}
-    assert [body for _, body in server.asked] == [
+    assert {path for path, _ in api.asked} == {"/v1/jobs"}
+    assert [body for _, body in api.asked] == [
         {**monday, "name": "weekly", "schedule": {"cron": "0 9 * * 1", "timezone": "Europe/Berlin"}},
         {**monday, "schedule": {"text": "every weekday at 9:00", "jitter": "30s"}, "priority": 9, "queue": "slow"},
         {**monday, "schedule": {"every": "PT15M"}},
@@ -156,7 +126,7 @@ def test_schedule_creates_a_job(app: App, server: Server) -> None:
     ]
 
 
-def test_enqueue_asks_for_a_run(app: App, server: Server) -> None:
+def test_enqueue_asks_for_a_run(app: App, api: Api, server: SmallServer) -> None:
     task = app.task(name="send", timeout="5m")(send)
     own = {"queue": "default", "timeout": "5m"}
     assert task.enqueue("monday", count=2) == "id_1"
@@ -165,32 +135,32 @@ def test_enqueue_asks_for_a_run(app: App, server: Server) -> None:
     task.at("2026-12-24T18:00:00Z").using(priority=9, tags=["mail"], timeout=timedelta(seconds=7)).enqueue("monday")
     runs = [{**own, "target": target("send", day="a")}, {**own, "target": target("send", day="b", count=3)}]
     later = {"due_at": "2026-12-24T18:00:00Z", "priority": 9, "tags": ["mail"], "timeout": "PT7S"}
-    assert server.asked == [
+    assert api.asked == [
         ("/v1/runs", {**own, "target": target("send", day="monday", count=2)}),
         ("/v1/runs/bulk", {"runs": runs, "atomic": True}),
         ("/v1/runs", {**own, **later, "target": target("send", day="monday")}),
     ]
-    assert set(server.keys) == {"Bearer key"}
+    assert {asked.key for asked in server.asked} == {"Bearer key"}
     assert server.connections_total == 1, "the connection is kept"
 
 
-def test_a_dedupe_key_goes_along(app: App, server: Server) -> None:
+def test_a_dedupe_key_goes_along(app: App, api: Api) -> None:
     dedupe = {"dedupe_key": "k", "dedupe_states": ["ready"], "on_conflict": "ignore"}
     app.task(name="send")(send).using(**dedupe, dedupe_window=timedelta(hours=1)).enqueue("monday")
-    assert {**dedupe, "dedupe_window": "PT1H"}.items() <= server.asked[-1][1].items()
+    assert {**dedupe, "dedupe_window": "PT1H"}.items() <= api.asked[-1][1].items()
 
 
-def test_a_delay_counts_from_each_asking(app: App, server: Server) -> None:
+def test_a_delay_counts_from_each_asking(app: App, api: Api) -> None:
     order = app.task(name="send")(send).later("10m").using(queue="slow")
     for _ in range(2):
         before_ms = SystemClock().wall_ms()
         order.enqueue("monday")
-        due_ms = parse_instant(server.asked[-1][1]["due_at"], field="")
+        due_ms = parse_instant(api.asked[-1][1]["due_at"], field="")
         assert before_ms <= due_ms - 600_000 <= SystemClock().wall_ms()
-    assert server.asked[0][1]["queue"] == "slow"
+    assert api.asked[0][1]["queue"] == "slow"
 
 
-def test_wrong_arguments_are_not_sent(app: App, server: Server) -> None:
+def test_wrong_arguments_are_not_sent(app: App, api: Api) -> None:
     task = app.task(name="send")(send)
     wrong: list[Callable[[], object]] = [
         lambda: task.enqueue(),
@@ -208,16 +178,16 @@ def test_wrong_arguments_are_not_sent(app: App, server: Server) -> None:
     for ask in wrong:
         with pytest.raises(Invalid):
             ask()
-    assert server.asked == []
+    assert api.asked == []
 
 
-def test_the_server_may_refuse(app: App, server: Server) -> None:
-    server.status = 422
+def test_the_server_may_refuse(app: App, api: Api) -> None:
+    api.status = 422
     with pytest.raises(Refused):
         app.task(send).enqueue("monday")
 
 
-def test_a_connection_is_kept_for_the_next_order(app: App, server: Server) -> None:
+def test_a_connection_is_kept_for_the_next_order(app: App, server: SmallServer) -> None:
     task = app.task(send)
     for day in ("monday", "tuesday", "wednesday"):
         task.enqueue(day)
@@ -227,12 +197,12 @@ def test_a_connection_is_kept_for_the_next_order(app: App, server: Server) -> No
     assert server.connections_total == 2
 
 
-def test_the_server_is_the_one_of_the_settings(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_is_the_one_of_the_settings(server: SmallServer, monkeypatch: pytest.MonkeyPatch) -> None:
     app = App()
     monkeypatch.setenv("DUELINE_URL", server.url)
     monkeypatch.setenv("DUELINE_API_KEY", "from-environment")
     assert app.task(send).enqueue("monday") == "id_1"
-    assert server.keys == ["Bearer from-environment"]
+    assert [asked.key for asked in server.asked] == ["Bearer from-environment"]
     app.close()
 
 
