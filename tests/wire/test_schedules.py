@@ -60,6 +60,7 @@ FORMS: list[tuple[Any, Any]] = [
     ({"text": "daily at 9:00", "timezone": "Europe/Berlin"}, DAILY),
     ({"text": "0 9 * * *", "timezone": "Europe/Berlin", "jitter": "5m"}, {**DAILY, "jitter": "PT5M"}),
     ({"text": "tomorrow at 7pm", "timezone": "Europe/Berlin"}, {"at": "2026-01-02T18:00:00.000Z"}),
+    ("every 3 days at 9:00 from 2027-01-01", {"repeat": "R/2027-01-01T09:00:00Z/P3D", "timezone": "UTC"}),
     ({"calendar": {"hour": 9, "days_of_week": "MON-FRI"}}, {"cron": "0 9 * * MON-FRI", "timezone": "UTC"}),
     ({"calendar": {"hour": [9, 17], "date": 1}}, {"cron": "0 9,17 1 * *", "timezone": "UTC"}),
     ({"after": "90s"}, {"after": "PT1M30S", "start_at": "2026-01-01T00:01:30.000Z"}),

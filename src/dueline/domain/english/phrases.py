@@ -55,7 +55,9 @@ def read_english(text: str, *, timezone: str, now_ms: int, field: str) -> Phrase
     if said.start_ms is not None and said.end_ms is not None and said.end_ms <= said.start_ms:
         words.refuse(said.where["end"], "ends before it starts")
     phrase = _single(words, said) if "one time" in said.where else _recurring(words, said)
-    return msgspec.structs.replace(phrase, timezone=named, start_ms=said.start_ms, end_ms=said.end_ms)
+    # An interval says itself when it begins.
+    start_ms = said.start_ms if phrase.repeat is None else None
+    return msgspec.structs.replace(phrase, timezone=named, start_ms=start_ms, end_ms=said.end_ms)
 
 
 # Once.
@@ -148,7 +150,7 @@ def _period_ms(words: Words, amounts: list[Amount]) -> int:
 
 
 def _repeat(words: Words, said: Said) -> str:
-    """Every so many days or weeks at a time of day, from the first time ahead on."""
+    """Every so many days or weeks at a time of day, from the first time after its start on, or ahead if it names none."""
     amount = said.period[0]
     weekly = amount.unit == "week"
     other = said.other_than("period", "times", "start", "end", *(["weekdays"] if weekly else []))
@@ -162,7 +164,7 @@ def _repeat(words: Words, said: Said) -> str:
         words.not_understood(f'a time, such as "every {amount.number} {amount.unit}s at 9:00", or "every 48 hours"')
     second = _one_time(words, said).second
     _period_ms(words, said.period)
-    since_ms = max(said.now.at_ms + 1, said.start_ms or 0)
+    since_ms = said.now.at_ms + 1 if said.start_ms is None else said.start_ms
     day = Now(since_ms, said.now.timezone).day
     while (weekly and day % 7 != said.weekdays[0]) or said.now.instant_ms(day, second) < since_ms:
         day += 1
