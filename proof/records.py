@@ -18,6 +18,7 @@ SCENARIO = "scenario.json"
 HITS = "hits*.jsonl"
 CALLS = "calls.jsonl"
 FAULTS = "faults.jsonl"
+STALLS = "stalls.jsonl"
 JOBS = "jobs.jsonl"
 RUNS = "runs.jsonl"
 DEAD_LETTERS = "dead_letters.jsonl"
@@ -102,6 +103,14 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     store_clock_s: float = 0.0
     """By how much the store's clock was wrong meanwhile: what it says of those moments is no time."""
     evidence: dict[str, Any] = {}
+
+
+class Stall(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine stood still: its disk did not answer, or its processors were somebody else's."""
+
+    what: str
+    begin_s: float
+    end_s: float
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

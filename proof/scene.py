@@ -22,6 +22,7 @@ from proof.client import Client
 from proof.dump import dump, live_runs
 from proof.fleet import Fleet
 from proof.ground import Ground, MakeGround, on_postgres, on_sqlite
+from proof.machine import Watch
 from proof.nemesis import Nemesis
 from proof.records import Scenario
 from proof.target import Target
@@ -40,7 +41,8 @@ BEAT_S = 2.5
 POSTGRES = "PostgreSQL"
 SQLITE = "SQLite"
 ROLES = ("scheduler", "scheduler", "worker", "worker", "api")
-STEADY = {"lag_p95_outside_ms": 250.0}
+STEADY = {"lag_p95_outside_ms": 250.0, "machine_stalled_s": 3.0}
+"""A machine that stands still for longer shows nothing."""
 
 
 @dataclass
@@ -163,6 +165,7 @@ def staged(plan: Plan, seed: int, folder: Path) -> Iterator[Scene]:
         ground = make_ground(folder, kept)
         target = Target(folder / records.HITS.replace("*", ""), host=ground.target_host)
         kept.callback(target.close)
+        kept.callback(Watch(folder / records.STALLS).close)
         fleet = Fleet(folder, ground.db, module=plan.module, places=ground.places)
         kept.callback(fleet.close)
         fleet.start(*(ROLES if ground.server is not None else ("serve",)))

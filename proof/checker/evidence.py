@@ -22,6 +22,7 @@ from proof.records import (
     Queue,
     Run,
     Scenario,
+    Stall,
     Worker,
     read_lines,
 )
@@ -34,6 +35,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     hits: list[Hit] = []
     calls: list[Call] = []
     faults: list[Fault] = []
+    stalls: list[Stall] = []
     jobs: list[Job] = []
     runs: list[Run] = []
     dead_letters: list[DeadLetter] = []
@@ -118,6 +120,7 @@ def read_evidence(folder: Path) -> Evidence:
         hits=[hit for path in sorted(folder.glob(records.HITS)) for hit in read_lines(path, Hit)],
         calls=read_lines(folder / records.CALLS, Call),
         faults=read_lines(folder / records.FAULTS, Fault),
+        stalls=read_lines(folder / records.STALLS, Stall),
         jobs=read_lines(folder / records.JOBS, Job),
         runs=read_lines(folder / records.RUNS, Run),
         dead_letters=read_lines(folder / records.DEAD_LETTERS, DeadLetter),

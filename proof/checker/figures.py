@@ -69,6 +69,15 @@ def starts(evidence: Evidence) -> list[Start]:
     return sorted(found, key=lambda start: start.due_s)
 
 
+def undisturbed(evidence: Evidence, all_starts: Sequence[Start]) -> list[Start]:
+    """Those that did not wait for the machine, nor behind what did."""
+    return [
+        start
+        for start in all_starts
+        if not any(stall.begin_s <= start.hit_s and start.due_s <= stall.end_s + ON_TIME_S for stall in evidence.stalls)
+    ]
+
+
 def fault_figures(evidence: Evidence, all_starts: Sequence[Start]) -> list[FaultFigures]:
     return [_fault(fault, evidence, all_starts) for fault in sorted(evidence.faults, key=lambda fault: fault.begin_s)]
 
@@ -96,7 +105,7 @@ def _fault(fault: Fault, evidence: Evidence, all_starts: Sequence[Start]) -> Fau
         lost=lost,
         second_hits=len(again),
         failover_s=max((*late, *(hit.at_s - fault.begin_s for hit in again)), default=None),
-        recovery_s=_recovery_s(fault, evidence, all_starts),
+        recovery_s=_recovery_s(fault, evidence, undisturbed(evidence, all_starts)),
     )
 
 
@@ -135,7 +144,7 @@ def figures(evidence: Evidence) -> dict[str, float]:
     inside: list[float] = []
     outside: list[float] = []
     planned: list[float] = []
-    for start in all_starts:
+    for start in undisturbed(evidence, all_starts):
         met = [fault for fault in evidence.faults if fault.begin_s <= start.hit_s and start.due_s <= fault.settled_s]
         (inside if met else outside).append(start.lag_s * 1000)
         if any(fault.planned and start.due_s <= fault.end_s for fault in met):
@@ -146,6 +155,7 @@ def figures(evidence: Evidence) -> dict[str, float]:
         "hits": len(evidence.hits),
         "second_hits": sum(len(hits) - 1 for hits in evidence.hits_of.values()),
         "lost_attempts": sum(attempt.outcome == "lost" for run in evidence.runs for attempt in run.attempts),
+        "machine_stalled_s": sum(stall.end_s - stall.begin_s for stall in evidence.stalls),
     }
     for name, lags in (("outside", outside), ("inside", inside)):
         for share in (50, 95, 99):

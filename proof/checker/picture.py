@@ -31,6 +31,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .wanted { stroke: #1a7f37; stroke-dasharray: 4 3; }
 .fault { fill: #cf222e; fill-opacity: 0.25; }
 .settling { fill: #cf222e; fill-opacity: 0.1; }
+.stall { fill: #59636e; fill-opacity: 0.25; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3; }
   .quiet { fill: #9198a1; }
@@ -64,10 +65,12 @@ def picture(evidence: Evidence) -> str:
 
 
 def _bands(evidence: Evidence, scale: float) -> Iterator[str]:
-    began_s = evidence.scenario.began_s
+    began_s, height = evidence.scenario.began_s, _HEIGHT - _TOP - 40
+    for stall in evidence.stalls:
+        x, width = _LEFT + (stall.begin_s - began_s) * scale, max(1.0, (stall.end_s - stall.begin_s) * scale)
+        yield f'<rect class="stall" x="{x:.1f}" y="{_TOP}" width="{width:.1f}" height="{height}"/>'
     for number, fault in enumerate(sorted(evidence.faults, key=lambda fault: fault.begin_s)):
         x = _LEFT + (fault.begin_s - began_s) * scale
-        height = _HEIGHT - _TOP - 40
         for style, until_s in (("fault", fault.end_s), ("settling", fault.settled_s)):
             width = max(1.0, (until_s - fault.begin_s) * scale)
             yield f'<rect class="{style}" x="{x:.1f}" y="{_TOP}" width="{width:.1f}" height="{height}"/>'

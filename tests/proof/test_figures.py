@@ -7,7 +7,7 @@ import pytest
 
 from proof.checker.evidence import Evidence
 from proof.checker.verdict import judge
-from proof.records import Fault, Run
+from proof.records import Fault, Run, Stall
 from tests.proof.logs import BEGIN_S, at, attempt, call, clean, hits_of, run, spoilt
 
 BACKLOG = 11
@@ -63,6 +63,20 @@ def test_a_backlog_that_was_written_by_several_calls_is_one() -> None:
 
 def test_without_backlogs_there_is_no_rate() -> None:
     assert "drain_slower_percent" not in judge(clean()).figures
+
+
+def test_what_waited_for_the_machine_is_not_held_against_anybody() -> None:
+    """All that is due in the first four seconds is called when the disk answers again, at the end of them."""
+    evidence = clean()
+    hits = [msgspec.structs.replace(hit, at_s=BEGIN_S + 4) if hit.at_s < BEGIN_S + 4 else hit for hit in evidence.hits]
+    late = spoilt(evidence, hits=hits)
+    assert judge(late).figures["lag_p95_outside_ms"] > 1_000
+    stall = Stall(what="disk", begin_s=BEGIN_S, end_s=BEGIN_S + 4)
+    excused = judge(spoilt(late, stalls=[stall])).figures
+    assert excused["lag_p95_outside_ms"] < 250
+    assert excused["machine_stalled_s"] == 4.0
+    another = msgspec.structs.replace(stall, begin_s=BEGIN_S + 4.1)
+    assert judge(spoilt(late, stalls=[another])).figures["lag_p95_outside_ms"] > 1_000
 
 
 def an_hour_ago(one: Run, second: float) -> Run:
