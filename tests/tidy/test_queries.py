@@ -103,7 +103,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
 }
 
 STATES = frozenset(RunState) | frozenset(JobState)
-# Words in quotes that are no states: kinds, reasons, roles, scopes and what is told, names of settings, a kind of lock and a type of target.
+# Words in quotes that are no states: kinds, reasons, roles, scopes, what is told, names of settings, a kind of lock and a type of target.
 OTHER_WORDS = frozenset(
     {
         *RunKind,
