@@ -15,7 +15,7 @@ from dueline.runtime.clock import SystemClock
 from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
 from dueline.store.sqlite.store import SqliteStore
-from tests.api.plans import HOUR_MS, now_ms, put_at
+from tests.api.plans import HOUR_MS, instant, now_ms, put_at
 from tests.api.serving import TARGET, ServedApi
 from tests.api.working import WORKER, a_dead_letter, claim
 from tests.cli.conftest import Command, Ended
@@ -184,12 +184,13 @@ def test_queues_that_nobody_serves_or_that_are_paused(cli: Command, api: ServedA
 
 
 def test_schedules_that_are_overdue(cli: Command, api: ServedApi) -> None:
-    job = api.create(schedule={"every": "PT1H", "start_at": "2026-01-01T00:00:00Z"})
+    first_ms = now_ms(api) - 5 * HOUR_MS
+    job = api.create(schedule={"every": "PT1H", "start_at": instant(first_ms)})
     assert levels(examined(cli), "server.schedules") == ["ok"]
-    put_at(api, job, (now_ms(api) // HOUR_MS - 5) * HOUR_MS)
+    put_at(api, job, first_ms)
     found = examined(cli)
     assert levels(found, "server.schedules") == ["error"]
-    assert "1 job should have fired and did not, the first for 5" in meanings(found, "server.schedules")
+    assert "1 job should have fired and did not, the first for 5.0 h" in meanings(found, "server.schedules")
 
 
 def test_runs_whose_worker_is_gone(cli: Command, api: ServedApi) -> None:
