@@ -13,7 +13,7 @@ from bench import dispatch, drains, peers, transactions
 from bench.databases import close_shared
 from bench.picture import draw
 from bench.report import Result, show, write
-from bench.surfaces import pages, single
+from bench.surfaces import bulk, pages, single
 from bench.timing import burdens, bursts, fire, idle, many
 
 
@@ -41,6 +41,7 @@ SCENARIOS: dict[str, Scenario] = {
     "held_snapshot": burdens.held_snapshot,
     "api_create": single.api_calls,
     "api_get": single.api_calls,
+    "api_bulk": bulk.api_bulk,
     "api_pages": pages.api_pages,
     "latency_idle": idle.latency,
     "idle_cpu": idle.cpu,

@@ -25,6 +25,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     body: str = ""
+    runs: int = 0
+    """So many runs, each of which says what the body says, are sent in one call; 0: the body as it is."""
     headers: dict[str, str] = {}
     connections: int
     seconds: float
@@ -43,13 +45,14 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 class Caller:
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
+        self._body = f'{{"runs": [{", ".join([asked.body] * asked.runs)}]}}' if asked.runs else asked.body
         self._numbers = count()
         self.took_ms: list[float] = []
         self.failed = 0
 
     def _request(self) -> bytes:
         asked, number = self._asked, str(next(self._numbers))
-        body = asked.body.replace("{n}", number).encode()
+        body = self._body.replace("{n}", number).encode()
         lines = [
             f"{asked.method} {asked.path.replace('{n}', number)} HTTP/1.1",
             f"Host: {asked.host}:{asked.port}",

@@ -19,9 +19,9 @@ from bench.timing.installation import Installation, a_server, an_installation, r
 from dueline.sdk.client import PlainClient
 from tests.support.keys import ADMIN_KEY, AUTHORIZED
 
-_CONNECTIONS = 16
+CONNECTIONS = 16
 _CREATES_WANTED, _READS_WANTED = 2_500.0, 5_000.0
-_P99_MS_WANTED = 50.0
+P99_MS_WANTED = 50.0
 _JOB = '{"name": "job-{n}", "target": {"url": "http://127.0.0.1:9/", "body": {"customer": "c-123"}}, "schedule": {"every": "P30D"}}'
 _BARE_TABLE = """
 CREATE TABLE bare_jobs (id uuid PRIMARY KEY, tenant text NOT NULL, name text NOT NULL, definition text NOT NULL);
@@ -41,7 +41,7 @@ async def api_calls(*, quick: bool) -> list[Result]:
     seconds, rounds = (1.0, 1) if quick else (6.0, 3)
     rates: dict[str, list[float]] = {}
     late_ms: dict[str, float] = {}
-    with a_server() as (folder, server), _bare_server() as bare_port:
+    with a_server() as (folder, server), bare_server() as bare_port:
         async with an_installation(server, "surfaces") as installation:
             with running(folder, installation.dsn) as start:
                 url = start("api", "--port", "0").wait_until_running()
@@ -61,17 +61,17 @@ async def api_calls(*, quick: bool) -> list[Result]:
                             path=path,
                             body=named,
                             headers=AUTHORIZED,
-                            connections=_CONNECTIONS,
+                            connections=CONNECTIONS,
                             seconds=seconds,
                         )
-                        _add(rates, f"{what} bare", await _called(call))
+                        _add(rates, f"{what} bare", await called(call))
                         rates.setdefault(f"{what} statements", []).append(
                             await _statements(installation, what, seconds)
                         )
-                        _add(rates, f"{what} ours", await _called(msgspec.structs.replace(call, port=port)))
+                        _add(rates, f"{what} ours", await called(msgspec.structs.replace(call, port=port)))
                 for what, (method, path, body) in ways.items():
                     wanted = _CREATES_WANTED if what == "create" else _READS_WANTED
-                    told = await _called(
+                    told = await called(
                         Asked(
                             host="127.0.0.1",
                             port=port,
@@ -79,7 +79,7 @@ async def api_calls(*, quick: bool) -> list[Result]:
                             path=path,
                             body=body.replace("job-", "job-timed-"),
                             headers=AUTHORIZED,
-                            connections=_CONNECTIONS,
+                            connections=CONNECTIONS,
                             seconds=seconds,
                             per_second=wanted / 2,
                         )
@@ -103,13 +103,13 @@ def _result(name: str, what: str, rates: dict[str, list[float]], late_ms: dict[s
         floor_is="a handler that does nothing",
         spread=spread,
         peers={"statements": statements},
-        wanted=f"at least {wanted:,.0f} calls/s, and p99 under {_P99_MS_WANTED:g} ms at half of that",
-        holds=ours >= wanted and late_ms[what] < _P99_MS_WANTED,
+        wanted=f"at least {wanted:,.0f} calls/s, and p99 under {P99_MS_WANTED:g} ms at half of that",
+        holds=ours >= wanted and late_ms[what] < P99_MS_WANTED,
         notes={"p99 at half the rate, ms": late_ms[what]},
     )
 
 
-async def _called(asked: Asked) -> Told:
+async def called(asked: Asked) -> Told:
     async with programs(("bench.surfaces.caller", msgspec.json.encode(asked).decode())) as (caller,):
         caller.go()
         told = msgspec.convert(await caller.done(), Told)
@@ -123,7 +123,7 @@ def _add(rates: dict[str, list[float]], who: str, told: Told) -> None:
 
 async def _statements(installation: Installation, what: str, seconds: float) -> float:
     """The least that could be asked of PostgreSQL for it, over as many connections."""
-    pool = await asyncpg.create_pool(installation.dsn, min_size=_CONNECTIONS, max_size=_CONNECTIONS)
+    pool = await asyncpg.create_pool(installation.dsn, min_size=CONNECTIONS, max_size=CONNECTIONS)
     try:
         await pool.execute("DROP TABLE IF EXISTS bare_jobs, bare_plans")
         await pool.execute(_BARE_TABLE)
@@ -141,13 +141,13 @@ async def _statements(installation: Installation, what: str, seconds: float) -> 
                     done += 1
             return done
 
-        return sum(await asyncio.gather(*(ask(number) for number in range(_CONNECTIONS)))) / seconds
+        return sum(await asyncio.gather(*(ask(number) for number in range(CONNECTIONS)))) / seconds
     finally:
         await pool.close()
 
 
 @contextmanager
-def _bare_server() -> Iterator[int]:
+def bare_server() -> Iterator[int]:
     command = [sys.executable, "-m", "bench.surfaces.bare"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
