@@ -43,19 +43,19 @@ class Watch:
 def _watch(log: str) -> None:
     stalls = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     probe = os.open(f"{log}.probe", os.O_WRONLY | os.O_CREAT, 0o600)
+    began_s, asked_to_end = time.time(), False
     print("watching", flush=True)
-    while True:
-        began_s = time.time()
+    while not asked_to_end:
         asked_to_end = bool(select.select([sys.stdin], [], [], _STEP_S)[0])
         woke_s = time.time()
-        if asked_to_end:
-            break
         os.pwrite(probe, b"a few bytes", 0)
         os.fdatasync(probe)
         synced_s = time.time()
         for what, since_s, until_s in (("processors", began_s + _STEP_S, woke_s), ("disk", woke_s, synced_s)):
             if until_s - since_s >= STALL_S:
                 os.write(stalls, msgspec.json.encode(Stall(what=what, begin_s=since_s, end_s=until_s)) + b"\n")
+        # One look begins where the last one ended: no moment is between them.
+        began_s = synced_s
     os.unlink(f"{log}.probe")
 
 
