@@ -56,6 +56,7 @@ WHOLE_JOB: dict[str, Any] = {
     "delivery": "at_most_once",
     "fairness_key": "customer-7",
     "tags": ["nightly", "émile"],
+    "retention": "P7D",
 }
 
 
@@ -115,6 +116,7 @@ def test_a_small_job_gets_every_default(api: ServedApi) -> None:
         "misfire": {"policy": "fire_once", "window": "PT1H", "cap": 100},
         "delivery": "at_least_once",
         "tags": [],
+        "retention": None,
         "state": "active",
         "pause_note": None,
         "version": 1,

@@ -98,7 +98,7 @@ def test_every_option_of_execution_reaches_the_job_and_the_run(cli: Command) -> 
             "--retry-on",
             "timeout",
         ),
-        *("--never-on", "500-502"),
+        *("--never-on", "500-502", "--retention", "36h"),
         *(
             "--notify-url",
             f"{URL}ended",
@@ -113,6 +113,7 @@ def test_every_option_of_execution_reaches_the_job_and_the_run(cli: Command) -> 
     job = cli("job", "create", "--url", URL, *options, "-o", "json").json
     assert (job["target"]["connect_timeout"], job["target"]["expected_status"]) == ("PT2S", [200, "3xx"])
     assert (job["run_timeout"], job["expires_after"], job["requires"]) == ("PT1H", "PT5M", ["eu", "gpu"])
+    assert job["retention"] == "P1DT12H"
     assert job["notify"] == {
         "url": f"{URL}ended",
         "on": ["succeeded", "failed"],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dueline.domain.durations import DAY_MS
-from dueline.domain.ids import RunId
+from dueline.domain.ids import JobId, RunId
 from dueline.domain.quotas import Quotas
 from dueline.domain.states import EndReason, RunState
 from dueline.store.protocol import Store
@@ -28,6 +28,7 @@ from tests.support.stores import (
 KEEP = 10
 DAY_S = 86_400
 PASSES_MAX = 200
+NO_JOB = JobId(bytes(16))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -75,11 +76,11 @@ async def test_nothing_is_forgotten_before_its_time_and_all_of_it_after(store: S
     await clock.set_ms(ended_ms + KEEP * DAY_MS)
     assert await sweep(store) == 0
     assert await kept(store, TENANT) == [2]
-    assert await store.history_since(TENANT) == 0
+    assert await store.history_since(TENANT, NO_JOB) == 0
     await clock.set_ms(ended_ms + KEEP * DAY_MS + 1)
     assert await sweep(store) == 1
     assert await kept(store, TENANT) == [0]
-    assert await store.history_since(TENANT) == ended_ms + 1
+    assert await store.history_since(TENANT, NO_JOB) == ended_ms + 1
 
 
 async def test_a_run_that_is_not_finished_is_not_old(store: Store, clock: StoreClock) -> None:
@@ -111,12 +112,12 @@ async def test_a_tenant_keeps_its_runs_for_as_long_as_its_quota_says(store: Stor
     await clock.set_ms(ended_ms + 3 * DAY_MS + 1)
     await sweep(store)
     assert await kept(store, "short", "long", "none") == [0, 1, 1]
-    assert await store.history_since("short") == ended_ms + 1
-    assert await store.history_since("none") == 0
+    assert await store.history_since("short", NO_JOB) == ended_ms + 1
+    assert await store.history_since("none", NO_JOB) == 0
     await clock.set_ms(ended_ms + KEEP * DAY_MS + 1)
     await sweep(store)
     assert await kept(store, "short", "long", "none") == [0, 0, 0]
-    assert await store.history_since("none") == ended_ms + 1
+    assert await store.history_since("none", NO_JOB) == ended_ms + 1
 
 
 async def test_runs_go_on_to_be_forgotten_day_by_day(store: Store, clock: StoreClock) -> None:

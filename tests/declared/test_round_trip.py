@@ -69,6 +69,7 @@ POLICIES: list[Any] = [
     {"concurrency": {"limit": 5, "key": "x"}, "overlap": "queue_one", "rate": {"limit": 100, "per": "1m"}},
     {"queue": "q", "priority": 0, "fairness_key": "f", "region": "eu", "requires": ["gpu", "a"], "tags": ["on", "a b"]},
     {"timeout": "90s", "run_timeout": "1h", "expires_after": "5m"},
+    {"retention": "7d"},
     {"notify": {"url": URL}},
     {"notify": {"url": URL, "on": [], "late_after": "PT5M"}},
     {"notify": {"url": URL, "on": ["cancelled", "failed"], "headers": {"X-A": "b"}}},

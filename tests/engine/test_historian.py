@@ -23,8 +23,9 @@ HOUR_S = 3_600.0
 class Passes:
     """History that is swept in so many passes, and so many requests and changes that are too old."""
 
-    def __init__(self, passes: int, requests: int = 0, changes: int = 0) -> None:
+    def __init__(self, passes: int, requests: int = 0, changes: int = 0, jobs: int = 0) -> None:
         self.left = passes
+        self.jobs = jobs
         self.requests = requests
         self.changes = changes
         self.calls: list[str] = []
@@ -43,6 +44,11 @@ class Passes:
     async def prepare_history(self, *, days_ahead: int) -> None:
         assert days_ahead == limits.HISTORY_DAYS_AHEAD
         self.calls.append("prepare")
+
+    async def sweep_jobs(self, *, limit: int) -> bool:
+        assert limit == limits.HISTORY_SWEPT_MAX
+        self.jobs -= 1
+        return self.jobs > 0
 
     async def sweep_history(self, *, keep_days: int, limit: int) -> bool:
         assert (keep_days, limit) == (7, limits.HISTORY_SWEPT_MAX)
@@ -76,11 +82,35 @@ async def test_they_follow_until_all_changes_are_forgotten_that_are_too_old() ->
     assert max(delays[:2]) < 0.1
 
 
+async def test_they_follow_until_all_jobs_are_looked_at_that_keep_less() -> None:
+    history = Passes(0, jobs=3)
+    historian = Historian(history, keep_days=7)
+    delays = [await historian.step() for _ in range(3)]
+    assert delays[2] == HOUR_S
+    assert max(delays[:2]) < 0.1
+
+
 @pytest.fixture
 async def books(under_test: StoreUnderTest, target: Target) -> AsyncIterator[Books]:
     with closing(Books(under_test, target)) as books:
         await books.add()
         yield books
+
+
+async def test_an_audit_does_not_miss_what_its_job_forgot_though_it_keeps_more_by_now(books: Books) -> None:
+    job = await books.job(Every(DAY_MS, START_MS), retention_ms=2 * DAY_MS)
+    other = await books.job(Every(DAY_MS, START_MS))
+    await books.leap(3)
+    for _ in range(5):
+        await books.leap(DAY_S - 6)
+        await books.advance(6, tick_s=0.5)
+    await books.edit(job, retention_ms=None)
+    account = await books.auditor.audit(DEFAULT_TENANT, job.id, from_ms=START_MS, to_ms=books.now_ms)
+    assert (account.missed, account.doubled) == (0, 0)
+    assert START_MS < account.from_ms <= books.now_ms - 2 * DAY_MS
+    assert 2 <= account.expected < 5
+    account = await books.auditor.audit(DEFAULT_TENANT, other.id, from_ms=START_MS, to_ms=books.now_ms)
+    assert (account.from_ms, account.missed, account.expected) == (START_MS, 0, 5)
 
 
 async def test_an_audit_does_not_miss_what_was_forgotten(books: Books) -> None:

@@ -83,6 +83,7 @@ _JOB: dict[str, Any] = {
     "misfire": options.Misfire,
     "misfire_window": options.MisfireWindow,
     "misfire_cap": options.MisfireCap,
+    "retention": options.Retention,
 }
 _RUN: dict[str, Any] = {
     "file": options.FileOption,
@@ -173,7 +174,7 @@ def _job(**said: Any) -> dict[str, Any]:
             **{name: said[name] for name in ("start_at", "end_at", "max_runs", "jitter", "on_excluded")},
         ),
         **options.misfire_of(said["misfire"], said["misfire_window"], said["misfire_cap"]),
-        **options.given(name=said["name"], overlap=said["overlap"]),
+        **options.given(name=said["name"], overlap=said["overlap"], retention=said["retention"]),
         **_execution(said),
     }
 

@@ -168,6 +168,10 @@ MisfireWindow = Annotated[
 MisfireCap = Annotated[
     int | None, typer.Option("--misfire-cap", help="How many missed ones fire_all runs. Default: 100.")
 ]
+Retention = Annotated[
+    str | None,
+    typer.Option("--retention", help="How long its finished runs are kept, such as 7d, if less than others."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 IfVersion = Annotated[int | None, typer.Option("--if-version", help="Only if the job is at this version.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="Rows of a page.")]

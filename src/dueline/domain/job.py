@@ -152,6 +152,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     overlap: Overlap = Overlap.SKIP
     misfire: Misfire = Misfire()
     tags: tuple[str, ...] = ()
+    retention_ms: int | None = None
+    """How long its finished runs are kept, if that is less than its tenant keeps them; None: as long as that."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -228,6 +228,9 @@ QUOTA_RATE_MAX = 1_000_000
 HISTORY_DAYS_DEFAULT = 90
 HISTORY_DAYS_MAX = 3_660
 """Ten years: on PostgreSQL each day is a table, and every question about all of history looks at each."""
+RETENTION_MS_MIN = 3_600_000
+RETENTION_MS_MAX = HISTORY_DAYS_MAX * 86_400_000
+"""How long a job may ask to keep its finished runs: what is too old is looked for every hour."""
 
 # Leases.
 BEAT_S = 2.0
@@ -253,6 +256,8 @@ RECLAIM_BATCH = 500
 PROMOTE_BATCH = 1_000
 NOTICE_BATCH = 200
 """Ends that somebody is told of in one transaction: each is a run with its body."""
+RETENTIONS_SWEPT_MAX = 100
+"""Jobs with a retention of their own that one pass looks at: some ten milliseconds, in which nobody can change how long they keep."""
 FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000

@@ -55,7 +55,7 @@ class Auditor:
         book = await self._ledgers.open(tenant, job_id)
         to_ms = min(to_ms, book.now_ms)
         # What was forgotten was not missed.
-        from_ms = max(from_ms, await self._store.history_since(tenant))
+        from_ms = max(from_ms, await self._store.history_since(tenant, job_id))
         expected = list(islice(_expected(book, from_ms=from_ms, to_ms=to_ms), limits.OCCURRENCES_SEARCHED_MAX))
         if len(expected) == limits.OCCURRENCES_SEARCHED_MAX:
             to_ms = expected[-1][0]

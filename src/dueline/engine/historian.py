@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from dueline.domain import limits
-from dueline.store.protocol import HistoryStore
+from dueline.store.history import HistoryStore
 
 _AGAIN_S = 3_600.0
 _PAUSE_S = 0.02
@@ -34,5 +34,6 @@ class Historian:
         requests = await self._store.forget_requests(limit=most)
         changes = await self._store.forget_changes(kept_ms=limits.EVENTS_KEPT_MS, limit=most)
         runs = await self._store.sweep_history(keep_days=self._keep_days, limit=most)
-        self._sweeping = runs or most in (requests, changes)
+        of_jobs = await self._store.sweep_jobs(limit=most)
+        self._sweeping = runs or of_jobs or most in (requests, changes)
         return _PAUSE_S if self._sweeping else _AGAIN_S

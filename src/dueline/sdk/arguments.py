@@ -73,6 +73,8 @@ class JobFields(_Execution, total=False):
     """Of a schedule that does not say its own."""
     overlap: str
     misfire: Mapping[str, Any] | MisfireForm
+    retention: Duration | None
+    """How long finished runs of the job are kept, if not as long as all others."""
 
 
 class DedupeFields(TypedDict, total=False):

@@ -23,6 +23,7 @@ from dueline.domain.run import NewRun, Run
 from dueline.store.access import KeyStore
 from dueline.store.events import EventStore
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
+from dueline.store.history import HistoryStore
 from dueline.store.names import Names
 from dueline.store.notices import NoticeStore
 from dueline.store.requests import RequestStore
@@ -325,8 +326,8 @@ class LedgerStore(Protocol):
     async def occurrence_runs(self, job_id: JobId, *, from_ms: int, to_ms: int, limit: int) -> list[Run]:
         """Runs of kind `scheduled`, live and finished, scheduled between two instants, inclusive, earliest first."""
 
-    async def history_since(self, tenant: str) -> int:
-        """Runs of the tenant that ended before this instant may be gone from the history."""
+    async def history_since(self, tenant: str, job_id: JobId) -> int:
+        """Runs of a job of the tenant that ended before this instant may be gone from the history."""
 
 
 class SecretStore(Protocol):
@@ -351,15 +352,6 @@ class CalendarStore(Protocol):
 
     async def delete_calendar(self, tenant: str, name: str) -> bool:
         """Answers whether it was there. Raises Conflict while a living job names it."""
-
-
-class HistoryStore(Protocol):
-    async def prepare_history(self, *, days_ahead: int) -> None:
-        """Make room for the days to come."""
-
-    async def sweep_history(self, *, keep_days: int, limit: int) -> bool:
-        """Forget finished runs, and their dead letters, that ended more than `keep_days` ago, or longer ago than their tenant's quota says
-        if that is less. One pass, which looks at about `limit` runs or drops a day; answers whether there may be more."""
 
 
 class Store(

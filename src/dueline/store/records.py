@@ -227,6 +227,12 @@ def to_run(row: Any, tags: tuple[str, ...]) -> Run:
     )
 
 
+def keeps_anew(before: Job, after: Job) -> bool:
+    """Whether a job says anew how long it keeps its finished runs. One that says no more is found out when it is looked at."""
+    keep_ms = after.definition.retention_ms
+    return keep_ms is not None and keep_ms != before.definition.retention_ms
+
+
 def is_zoned(definition: Definition) -> bool:
     """Whether the job's plan depends on the rules of a time zone, which change now and then."""
     schedule = definition.schedule

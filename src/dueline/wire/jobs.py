@@ -73,6 +73,7 @@ class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     misfire: MisfireForm = DEFAULT_MISFIRE
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     tags: list[str] = []
+    retention: str | None = None
 
 
 class FirstState(StrEnum):
@@ -112,6 +113,7 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     misfire: dict[str, Any] | UnsetType | None = UNSET
     delivery: Delivery | UnsetType | None = UNSET
     tags: list[str] | UnsetType | None = UNSET
+    retention: str | UnsetType | None = UNSET
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +140,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     misfire: MisfireForm
     delivery: Delivery
     tags: tuple[str, ...]
+    retention: str | None
     state: JobState
     pause_note: str | None
     version: int
@@ -184,6 +187,7 @@ def to_definition(
     )
     execution = to_execution(asked, problems, payload_bytes_max=payload_bytes_max)
     misfire = to_misfire(asked.misfire, problems)
+    retention_ms = _read_retention(asked.retention, problems)
     problems.raise_any()
     return Definition(
         name=name,
@@ -196,6 +200,7 @@ def to_definition(
         overlap=_overlap(asked),
         misfire=misfire,
         tags=tuple(asked.tags),
+        retention_ms=retention_ms,
     )
 
 
@@ -301,6 +306,7 @@ def job_view(job: Job) -> JobView:
         misfire=misfire_form(definition.misfire),
         delivery=execution.delivery,
         tags=definition.tags,
+        retention=_retention(definition),
         state=job.state,
         pause_note=job.pause_note,
         version=job.version,
@@ -318,6 +324,17 @@ def next_due_at(job: Job) -> str | None:
 
 def _read_timeout(text: str, field: str, problems: Problems, *, most_ms: int) -> int:
     return read_duration(text, field, problems, least_ms=limits.TIMEOUT_MS_MIN, most_ms=most_ms)
+
+
+def _read_retention(text: str | None, problems: Problems) -> int | None:
+    if text is None:
+        return None
+    least_ms, most_ms = limits.RETENTION_MS_MIN, limits.RETENTION_MS_MAX
+    return read_duration(text, "retention", problems, least_ms=least_ms, most_ms=most_ms)
+
+
+def _retention(definition: Definition) -> str | None:
+    return None if definition.retention_ms is None else format_duration(definition.retention_ms)
 
 
 def _expires_after(execution: Execution) -> str | None:
@@ -351,6 +368,7 @@ def _writable(definition: Definition) -> dict[str, Any]:
             misfire=misfire_form(definition.misfire),
             delivery=execution.delivery,
             tags=list(definition.tags),
+            retention=_retention(definition),
         )
     )
     return written | {"target": msgspec.to_builtins(target_form(execution.target))}

@@ -41,6 +41,7 @@ class DefinitionView(msgspec.Struct, frozen=True, kw_only=True):
     delivery: Delivery
     notify: NotifyForm | None
     tags: tuple[str, ...]
+    retention: str | None
 
 
 class VersionView(msgspec.Struct, frozen=True, kw_only=True):

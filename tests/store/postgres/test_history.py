@@ -8,7 +8,7 @@ import pytest
 
 from dueline.domain import limits
 from dueline.domain.durations import DAY_MS
-from dueline.domain.ids import RunId
+from dueline.domain.ids import JobId, RunId
 from dueline.domain.quotas import Quotas
 from dueline.domain.states import RunState
 from dueline.store.postgres.store import PostgresStore
@@ -86,7 +86,7 @@ async def test_a_day_goes_when_all_of_it_is_too_old(
     assert await sweep(store) == 1
     assert await days(hand) == ["0102", "0103", "0104"]
     assert await kept(store) == set(second)
-    assert await store.history_since(TENANT) == START_MS + DAY_MS
+    assert await store.history_since(TENANT, JobId(bytes(16))) == START_MS + DAY_MS
     await clock.advance(30 * DAY_S)
     assert await sweep(store) == 3
     assert await days(hand) == []

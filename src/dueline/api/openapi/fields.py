@@ -272,6 +272,7 @@ FIELDS: Mapping[str, str] = {
     "result": "The first 64 KiB of what was answered.",
     "ResultForm.result": "Any JSON, or beside a `status` the text of the answer.",
     "results": "What became of each, up to 1,000, each once.",
+    "retention": "How long its finished runs are kept, from when they ended; null: as long as those of others.",
     "retention_days": "Days that finished runs are kept.",
     "retry": "What is tried again, and when.",
     "retry_after": "Try again after this long.",

@@ -43,6 +43,7 @@ DURATIONS = frozenset(
             "timeout",
             "run_timeout",
             "expires_after",
+            "retention",
             "connect_timeout",
             "base",
             "RetryForm.cap",

@@ -47,6 +47,7 @@ COPIED = (
     Table("dead_letters", ("tenant", "run_id")),
     Table("history", ("id",)),
     Table("history_sweeps", ("tenant",)),
+    Table("retentions", ("job_id",)),
 )
 """What an installation is: definitions, what is under way, and what was."""
 

@@ -19,6 +19,7 @@ from dueline.store.postgres.events import tell_change
 from dueline.store.postgres.limits import set_job_gate
 from dueline.store.postgres.part import Part, Ranks, queries, told_columns
 from dueline.store.postgres.reaching import Connection
+from dueline.store.postgres.retentions import keep_runs
 from dueline.store.postgres.runs import enqueue_arguments
 from dueline.store.records import (
     calendar_names,
@@ -26,6 +27,7 @@ from dueline.store.records import (
     encode_definition,
     is_zoned,
     join_tags,
+    keeps_anew,
     target_type,
     to_job,
     to_live_run,
@@ -97,6 +99,8 @@ async def _write(connection: Connection, ranks: Ranks, hand: JobInHand, change: 
     )
     await _write_plan(connection, job, generation, stale=change.stale)
     await tell_change(connection, hand.job, job, deleted=change.deleted)
+    if keeps_anew(hand.job, job):
+        await keep_runs(connection, [job.id])
     await _move_runs(connection, ranks, change)
     gate = changed_gate(hand.job, job)
     if gate is not None:

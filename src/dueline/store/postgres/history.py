@@ -7,6 +7,7 @@ import asyncpg
 from dueline.domain import limits
 from dueline.domain.durations import DAY_MS
 from dueline.domain.errors import StoreUnavailable
+from dueline.domain.ids import JobId
 from dueline.domain.retention import EVERYONE, Sweep, sweep_of_all, sweeps_of_tenants
 from dueline.store.postgres.part import Part, queries
 from dueline.store.postgres.reaching import Connection
@@ -43,8 +44,8 @@ class HistoryPart(Part):
                     return True
         return False
 
-    async def history_since(self, tenant: str) -> int:
-        since_ms: int = await self._database.fetchval(_SQL["since"], tenant)
+    async def history_since(self, tenant: str, job_id: JobId) -> int:
+        since_ms: int = await self._database.fetchval(_SQL["since"], tenant, job_id)
         return since_ms
 
     async def _drop_day(self, ended_ms: int) -> bool:

@@ -13,6 +13,7 @@ from dueline.domain.words import words_in
 from dueline.store.names import Names
 from dueline.store.postgres.calendars import use_calendars
 from dueline.store.postgres.part import Part, position_columns, queries
+from dueline.store.postgres.retentions import keep_runs
 from dueline.store.postgres.tenants import check_jobs, lock_tenant
 from dueline.store.records import (
     calendar_names,
@@ -90,7 +91,8 @@ class JobPart(Part):
         ]
         uses = [(job.tenant, name, job.id) for job in jobs for name in calendar_names(job.definition)]
         about = only(job.id for job in jobs)
-        if not uses and not atomic and jobs_max is None:
+        keeping = [job.id for job in jobs if job.definition.retention_ms is not None]
+        if not uses and not keeping and not atomic and jobs_max is None:
             async with self._lone_effect(about) as connection:
                 rows = await connection.fetch(_SQL["create"], *args)
                 if not rows:
@@ -106,6 +108,7 @@ class JobPart(Part):
                 if not created:
                     raise NothingDone({})
                 await use_calendars(connection, [use for use in uses if use[2] in created])
+                await keep_runs(connection, [job_id for job_id in keeping if job_id in created])
                 if jobs_max is not None:
                     await check_jobs(connection, jobs[0].tenant, jobs_max=jobs_max, created=len(created))
         self._notices.announce("plans", *(["stale"] if uses else ()))

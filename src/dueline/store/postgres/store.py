@@ -26,6 +26,7 @@ from dueline.store.postgres.ranks import FlowPart, ReservedRanks
 from dueline.store.postgres.reads import ReadPart
 from dueline.store.postgres.recovery import RecoveryPart
 from dueline.store.postgres.requests import RequestPart
+from dueline.store.postgres.retentions import RetentionPart
 from dueline.store.postgres.runs import RunPart
 from dueline.store.postgres.schema import SchemaPart
 from dueline.store.postgres.secrets import SecretPart
@@ -62,6 +63,7 @@ class PostgresStore(
     JobTypePart,
     CalendarPart,
     HistoryPart,
+    RetentionPart,
     EventPart,
     NoticePart,
 ):

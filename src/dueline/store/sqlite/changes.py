@@ -15,7 +15,15 @@ from dueline.domain.job import Job
 from dueline.domain.limiting import changed_gate
 from dueline.domain.run import first_token
 from dueline.domain.states import HeldReason
-from dueline.store.records import calendar_names, encode_definition, target_type, to_job, to_live_run, wrap_tags
+from dueline.store.records import (
+    calendar_names,
+    encode_definition,
+    keeps_anew,
+    target_type,
+    to_job,
+    to_live_run,
+    wrap_tags,
+)
 from dueline.store.sqlite.calendars import calendars_named, unuse_calendars, use_calendars
 from dueline.store.sqlite.events import tell_change
 from dueline.store.sqlite.flows import rank_all
@@ -23,6 +31,7 @@ from dueline.store.sqlite.ledger import tell
 from dueline.store.sqlite.limits import set_job_gate
 from dueline.store.sqlite.part import Part, is_exhausted, pack, pack_ids, plan_row, queries
 from dueline.store.sqlite.places import end_runs, vacate
+from dueline.store.sqlite.retentions import keep_runs
 from dueline.store.sqlite.runs import enqueue
 from dueline.store.sqlite.session import Session, is_refused
 
@@ -48,6 +57,8 @@ def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChan
         session.rows(_SQL["replan"], pack([plan_row(job, generation=generation, stale=change.stale)]))
     tell_change(session, hand.job, job, deleted=change.deleted)
     _move_uses(session, hand.job, () if change.deleted else calendar_names(job.definition))
+    if keeps_anew(hand.job, job):
+        keep_runs(session, [job_id])
     _move_runs(session, change)
     gate = changed_gate(hand.job, job)
     if gate is not None:

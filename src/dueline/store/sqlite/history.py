@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from dueline.domain.ids import JobId
 from dueline.domain.retention import EVERYONE, Sweep, sweep_of_all, sweeps_of_tenants
 from dueline.store.records import quota_days
 from dueline.store.sqlite.part import Part, pack, queries
@@ -24,8 +27,8 @@ class HistoryPart(Part):
         await self._database.write(_sweep_history, sweep, limit)
         return True
 
-    async def history_since(self, tenant: str) -> int:
-        return await self._database.read(_history_since, tenant)
+    async def history_since(self, tenant: str, job_id: JobId) -> int:
+        return await self._database.read(_history_since, tenant, job_id)
 
 
 def _next_sweep(session: Session, keep_days: int) -> Sweep | None:
@@ -46,10 +49,15 @@ def _sweep_history(session: Session, sweep: Sweep, limit: int) -> None:
     to_ms = sweep.to_ms if beyond_ms is None else max(beyond_ms, first_ms + 1)
     tenants = pack(list(sweep.tenants)) if sweep.tenants else None
     gone = session.rows(_SQL["forget"], sweep.from_ms, to_ms, tenants)
-    session.rows(_SQL["forget_letters"], pack([(tenant, run_id.hex()) for tenant, run_id in gone]))
+    forget_letters(session, gone)
     session.rows(_SQL["mark"], pack(list(sweep.tenants or (EVERYONE,))), to_ms)
 
 
-def _history_since(session: Session, tenant: str) -> int:
-    since_ms: int = session.value(_SQL["since"], tenant)
+def forget_letters(session: Session, runs: Sequence[tuple[str, bytes]]) -> None:
+    """Dead letters of runs, each with its tenant."""
+    session.rows(_SQL["forget_letters"], pack([(tenant, run_id.hex()) for tenant, run_id in runs]))
+
+
+def _history_since(session: Session, tenant: str, job_id: JobId) -> int:
+    since_ms: int = session.value(_SQL["since"], tenant, job_id)
     return since_ms

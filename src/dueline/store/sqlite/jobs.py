@@ -9,7 +9,6 @@ from dueline.domain.errors import NamesTaken
 from dueline.domain.events import Told
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
-from dueline.domain.words import LETTERS
 from dueline.store.names import Names
 from dueline.store.records import (
     calendar_names,
@@ -24,7 +23,8 @@ from dueline.store.requests import NothingDone, only
 from dueline.store.shapes import JobFilter, NewJob, VersionInForce
 from dueline.store.sqlite.calendars import use_calendars
 from dueline.store.sqlite.events import tell
-from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, tag_pattern
+from dueline.store.sqlite.part import Part, is_exhausted, pack, plan_row, queries, search_arguments, tag_pattern
+from dueline.store.sqlite.retentions import keep_runs
 from dueline.store.sqlite.session import Session
 from dueline.store.sqlite.tenants import check_jobs
 
@@ -79,6 +79,7 @@ def _create_jobs(session: Session, jobs: Sequence[NewJob], *, atomic: bool, jobs
     if uses:
         use_calendars(session, uses)
         session.wake("stale")
+    keep_runs(session, [job.id for job in created if job is not None and job.definition.retention_ms is not None])
     return created
 
 
@@ -111,8 +112,7 @@ def _jobs_with(session: Session, match: JobFilter, words: Sequence[str], before:
         tag_pattern(match.tag),
         match.target_type,
         limit,
-        max(words, key=len),
-        pack([f"*[^{LETTERS}]{word}*" for word in words]),
+        *search_arguments(words),
     )
     return [to_job(row) for row in rows]
 

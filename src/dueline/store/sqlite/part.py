@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
@@ -15,6 +15,7 @@ from dueline.domain.planning import Position
 from dueline.domain.requests import RequestKey
 from dueline.domain.run import NewRun
 from dueline.domain.sharding import shard_of
+from dueline.domain.words import LETTERS
 from dueline.store.queries import load_queries
 from dueline.store.records import delay_ms, is_zoned, wrap_tags
 from dueline.store.requests import IN_HAND, NothingDone
@@ -135,6 +136,11 @@ def plan_row(job: Job, *, generation: int, stale: bool) -> tuple[Any, ...]:
 def is_exhausted(position: Position) -> bool:
     """Whether nothing of a schedule is left to decide: it has no plan."""
     return position.next_ms is None and position.awaiting is None
+
+
+def search_arguments(words: Sequence[str]) -> tuple[str, str]:
+    """The longest of some words, whose letters are looked for first, and patterns of texts that have words that begin so."""
+    return max(words, key=len), pack([f"*[^{LETTERS}]{word}*" for word in words])
 
 
 def tag_pattern(tag: str | None) -> str | None:

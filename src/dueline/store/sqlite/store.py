@@ -29,6 +29,7 @@ from dueline.store.sqlite.queues import QueuePart
 from dueline.store.sqlite.reads import ReadPart
 from dueline.store.sqlite.recovery import RecoveryPart
 from dueline.store.sqlite.requests import RequestPart
+from dueline.store.sqlite.retentions import RetentionPart
 from dueline.store.sqlite.runs import RunPart
 from dueline.store.sqlite.schema import SchemaPart, inspect, settle
 from dueline.store.sqlite.secrets import SecretPart
@@ -64,6 +65,7 @@ class SqliteStore(
     JobTypePart,
     CalendarPart,
     HistoryPart,
+    RetentionPart,
     EventPart,
     NoticePart,
 ):

@@ -45,6 +45,7 @@ JOB = JobView(
     delivery=Delivery.AT_LEAST_ONCE,
     notify=None,
     tags=("reports",),
+    retention=None,
     state=JobState.ACTIVE,
     pause_note=None,
     version=1,

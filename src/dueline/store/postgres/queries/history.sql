@@ -28,7 +28,11 @@ SELECT pg_try_advisory_xact_lock(495924372848);
 SELECT tenant, swept_ms FROM dueline.history_sweeps;
 
 -- name: since
-SELECT coalesce(max(swept_ms), 0) FROM dueline.history_sweeps WHERE tenant IN ($1, '');
+-- Up to when runs of a job may be gone: with those of all, of its tenant, or by themselves.
+SELECT greatest(
+    (SELECT coalesce(max(swept_ms), 0) FROM dueline.history_sweeps WHERE tenant IN ($1, '')),
+    (SELECT swept_ms FROM dueline.retentions WHERE job_id = $2)
+);
 
 -- name: ended
 -- When the run ended that comes after so many others that ended between two instants.

@@ -2,7 +2,11 @@
 SELECT tenant, swept_ms FROM history_sweeps;
 
 -- name: since
-SELECT coalesce(max(swept_ms), 0) FROM history_sweeps WHERE tenant IN (?1, '');
+-- Up to when runs of a job may be gone: with those of all, of its tenant, or by themselves.
+SELECT max(
+    (SELECT coalesce(max(swept_ms), 0) FROM history_sweeps WHERE tenant IN (?1, '')),
+    coalesce((SELECT swept_ms FROM retentions WHERE job_id = ?2), 0)
+);
 
 -- name: ended
 -- When the run ended that comes after so many others that ended between two instants.
