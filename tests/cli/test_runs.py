@@ -37,6 +37,15 @@ def test_runs_of_a_job(cli: Command) -> None:
     assert [item["id"] for item in found.json["items"]] == [run]
 
 
+def test_runs_are_searched_by_words(cli: Command) -> None:
+    run = cli(
+        "job", "run", cli("job", "create", "--url", URL, "--name", "wanted one", "-o", "json").json["id"], "-o", "json"
+    )
+    for search, ids in (("ONE want", [run.json["id"]]), ("wanted two", [])):
+        found = cli("run", "list", "--search", search, "-o", "json").json["items"]
+        assert [item["id"] for item in found] == ids
+
+
 def test_a_run_is_cancelled_once(cli: Command) -> None:
     run = cli("run", "create", "--url", URL, "-o", "json").json
     assert cli("run", "cancel", run["id"], "--yes", "-o", "json").json["state"] == "cancelled"

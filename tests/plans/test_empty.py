@@ -52,6 +52,7 @@ MEANT = {
     "recovery.missed walks runs_missed",
     "runs.free_held walks runs_held",
     "reads.runs_page_running walks runs_running",
+    "reads.runs_page_running_searched walks runs_running",
     "runs.upcoming walks runs_waiting",
     "runs.queues walks runs_ready",
     "runs.strays walks runs_running",

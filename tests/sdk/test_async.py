@@ -26,6 +26,7 @@ async def test_the_life_of_a_job(client: AsyncClient) -> None:
     assert (await client.jobs.patch(job.id, priority=9, if_version=1)).version == 2
     run = await client.jobs.run(job.id)
     assert [found.id async for found in client.runs.list(job_id=job.id)] == [run.id]
+    assert [found.id async for found in client.runs.list(q="a")] == [run.id]
     assert (await client.runs.cancel(run.id)).state == "cancelled"
     assert (await client.runs.wait(run.id, timeout_s=30)).finished_at is not None
     assert len(await client.jobs.upcoming(job.id, count=3)) == 3

@@ -33,6 +33,7 @@ def test_the_life_of_a_job(client: Client) -> None:
     run = client.jobs.run(job.id, force=True)
     assert client.runs.get(run.id).job_id == job.id
     assert [found.id for found in client.runs.list(job_id=job.id)] == [run.id]
+    assert [found.id for found in client.runs.list(q="none")] == []
     client.jobs.delete(job.id, if_version=3)
     assert list(client.jobs.list()) == []
 

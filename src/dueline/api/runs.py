@@ -35,7 +35,7 @@ from dueline.wire.runs import (
     to_spec,
 )
 
-LIST_QUERY = ("job_id", "job_name", "state", "kind", "tag", "queue", "from", "to", "limit", "cursor")
+LIST_QUERY = ("job_id", "job_name", "state", "kind", "tag", "queue", "q", "from", "to", "limit", "cursor")
 
 
 async def create(surface: Surface, request: Request) -> Response:
@@ -108,10 +108,12 @@ async def list_page(surface: Surface, request: Request) -> Response:
         from_ms=from_ms,
         to_ms=to_ms,
     )
-    limit, cursor, mark = query.limit(), query.text("cursor"), query_mark("runs", match)
+    words = query.words("q")
+    noun = f"runs?{' '.join(words)}" if words else "runs"
+    limit, cursor, mark = query.limit(), query.text("cursor"), query_mark(noun, match)
     query.check()
     before = None if cursor is None else RunId(read_cursor(cursor, mark))
-    found = await surface.insights.runs(match, before=before, limit=limit + 1)
+    found = await surface.insights.runs(match, words, before=before, limit=limit + 1)
     shown = found.runs[:limit]
     last = shown[-1].id if len(found.runs) > limit else found.edge
     return json_answer(Page([run_view(run) for run in shown], None if last is None else make_cursor(mark, last)))

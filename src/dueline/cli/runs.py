@@ -39,6 +39,9 @@ def list_(
     kind: Annotated[str | None, typer.Option(help="scheduled, manual, adhoc, backfill or redrive.")] = None,
     tag: Annotated[str | None, typer.Option(help="Runs with a tag.")] = None,
     queue: Annotated[str | None, typer.Option(help="Runs of a queue.")] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", help="Runs with words that begin so in their errors or their jobs' names.")
+    ] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Scheduled at this RFC 3339 time or later.")] = None,
     to: Annotated[str | None, typer.Option(help="Scheduled before this RFC 3339 time.")] = None,
     limit: options.Limit = None,
@@ -51,6 +54,7 @@ def list_(
     \b
     Examples:
       dueline run list --state failed
+      dueline run list --search "report timed out"
       dueline run list --job job_01h455vb4pex5vsknk084sn02q --from 2026-03-29T00:00:00Z --output json
     """
     filters = {
@@ -59,6 +63,7 @@ def list_(
         "kind": kind,
         "tag": tag,
         "queue": queue,
+        "q": search,
         "from_": from_,
         "to": to,
     }

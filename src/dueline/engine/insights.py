@@ -77,15 +77,15 @@ class Insights:
             return None
         return (await self._store.progress_of([run.id])).get(run.id)
 
-    async def runs(self, match: RunFilter, *, before: RunId | None, limit: int) -> FoundRuns:
-        """A page of runs, for which a bounded number of them is looked at. One that is filtered by state shows the states that the store
-        has."""
+    async def runs(self, match: RunFilter, words: Sequence[str] = (), *, before: RunId | None, limit: int) -> FoundRuns:
+        """A page of runs, for which a bounded number of them is looked at: those that have words that begin so, all of them. One that is
+        filtered by state shows the states that the store has."""
         found: list[Run] = []
         edge = before
         most = limits.RUNS_LOOKED_APART_MAX if lie_apart(match) else limits.RUNS_LOOKED_MAX
         for rows in (limits.RUNS_LOOKED_FIRST, most):
             above, edge = edge, await self._store.runs_edge(match, before=edge, rows=rows)
-            found += await self._store.runs_page(match, before=above, limit=limit - len(found), down_to=edge)
+            found += await self._store.runs_page(match, words, before=above, limit=limit - len(found), down_to=edge)
             if edge is None or len(found) == limit:
                 break
         if match.state is None:

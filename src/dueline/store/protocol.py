@@ -310,9 +310,16 @@ class ReadStore(Protocol):
         """Whose runs are ready in a queue, those who have most first. It looks at all of them: it is for people."""
 
     async def runs_page(
-        self, match: RunFilter, *, before: RunId | None, limit: int, down_to: RunId | None = None
+        self,
+        match: RunFilter,
+        words: Sequence[str] = (),
+        *,
+        before: RunId | None,
+        limit: int,
+        down_to: RunId | None = None,
     ) -> list[Run]:
-        """Runs, live and finished, latest scheduled first, below a run id, and down to another with it."""
+        """Runs, live and finished, latest scheduled first, below a run id, and down to another with it: those that have all of some words
+        in their errors, their reasons and the names of their jobs, or words that begin so."""
 
     async def runs_edge(self, match: RunFilter, *, before: RunId | None, rows: int) -> RunId | None:
         """How far to go down from a run id to look at so many runs, or a few more, whether they match or not: as `down_to` it bounds what a

@@ -4,7 +4,8 @@ What several statements say in the same words stands in `parts`, and `-- part: i
 `<state>` becomes what is given for it.
 
 A statement may have a second form, for rows that are all new, as is the rule: `NAME_new`, without what stands between `-- unless new:` and
-`-- :unless new`. To look whether each row is there already costs more than to write again where one was.
+`-- :unless new`. To look whether each row is there already costs more than to write again where one was. And one that can be searched has a
+form for that, `NAME_searched`, with what stands between `-- if searched:` and `-- :if searched`; the statement itself is without it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from textwrap import indent
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _PART = re.compile(r"^( *)-- part: (\w+)(?: \((.+)\))?$\n", re.MULTILINE)
+_IF_SEARCHED = re.compile(r"^ *-- if searched:$.*?^ *-- :if searched$\n?", re.MULTILINE | re.DOTALL)
 _UNLESS_NEW = re.compile(r"^ *-- unless new:$.*?^ *-- :unless new$\n?", re.MULTILINE | re.DOTALL)
 
 
@@ -29,6 +31,8 @@ def load_queries(dialect: str, noun: str) -> dict[str, str]:
     for name, text in [*statements.items()]:
         if _UNLESS_NEW.search(text):
             statements[f"{name}_new"] = _UNLESS_NEW.sub("", text)
+        if _IF_SEARCHED.search(text):
+            statements |= {name: _IF_SEARCHED.sub("", text), f"{name}_searched": text}
     return statements
 
 

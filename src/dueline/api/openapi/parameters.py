@@ -70,6 +70,11 @@ QUERY: Mapping[str, Parameter] = {
     "tag": Parameter("With this tag.", example="reports"),
     "target_type": Parameter("With a target of this type.", {"type": "string", "enum": ["http", "task"]}, "http"),
     "name_prefix": Parameter("Whose name begins so.", example="daily-"),
+    "runs.list/q": Parameter(
+        f"That have all of these words, up to {limits.SEARCH_WORDS_MAX}, in their errors, their reasons, and the names of their jobs.",
+        {"type": "string", "maxLength": limits.NAME_LETTERS_MAX},
+        "answered 503",
+    ),
     "q": Parameter(
         f"That have all of these words, up to {limits.SEARCH_WORDS_MAX}, in their names, tags, and URL or task. Not beside `name_prefix`.",
         {"type": "string", "maxLength": limits.NAME_LETTERS_MAX},

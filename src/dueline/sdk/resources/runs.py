@@ -99,12 +99,14 @@ class Runs(Resource[D]):
         kind: str | None = None,
         tag: str | None = None,
         queue: str | None = None,
+        q: str | None = None,
         from_: Instant | None = None,
         to: Instant | None = None,
         page_size: int | None = None,
     ) -> Call[Page[RunView]]:
-        """List runs, live and finished, latest scheduled first. `from_` and `to`: scheduled at or after, and before. Where few of
-        very many match, a page may have fewer than its size, or none, and the list goes on."""
+        """List runs, live and finished, latest scheduled first. `from_` and `to`: scheduled at or after, and before. `q` finds those that
+        have all of its words in their errors, their reasons, or the names of their jobs. Where few of very many match, a page may have
+        fewer than its size, or none, and the list goes on."""
         query = {
             "job_id": job_id,
             "job_name": job_name,
@@ -112,6 +114,7 @@ class Runs(Resource[D]):
             "kind": kind,
             "tag": tag,
             "queue": queue,
+            "q": q,
             "from": to_text(from_, "from_"),
             "to": to_text(to, "to"),
             "limit": page_size,

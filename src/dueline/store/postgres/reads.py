@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dueline.domain.ids import RunId
 from dueline.domain.run import Run
+from dueline.domain.words import LETTERS
 from dueline.store.pages import RunPage, edge_arguments, id_bounds, way_to
 from dueline.store.postgres.part import Part, queries
 from dueline.store.records import SHOWN, to_at_gate, to_run
@@ -18,6 +21,14 @@ _PAGES = {
     RunPage.UNSUCCESSFUL: _SQL["runs_page_unsuccessful"],
     RunPage.RUNNING: _SQL["runs_page_running"],
     RunPage.WAITING: _SQL["runs_page_waiting"],
+}
+_SEARCHES = {
+    RunPage.ANY: _SQL["runs_page_searched"],
+    RunPage.OF_JOB: _SQL["runs_page_of_job_searched"],
+    RunPage.SUCCEEDED: _SQL["runs_page_succeeded_searched"],
+    RunPage.UNSUCCESSFUL: _SQL["runs_page_unsuccessful_searched"],
+    RunPage.RUNNING: _SQL["runs_page_running_searched"],
+    RunPage.WAITING: _SQL["runs_page_waiting_searched"],
 }
 _EDGES = {
     RunPage.ANY: _SQL["edge"],
@@ -56,12 +67,20 @@ class ReadPart(Part):
         return [Waiting(*row) for row in await self._database.fetch(_SQL["waiting_in"], queue, limit)]
 
     async def runs_page(
-        self, match: RunFilter, *, before: RunId | None, limit: int, down_to: RunId | None = None
+        self,
+        match: RunFilter,
+        words: Sequence[str] = (),
+        *,
+        before: RunId | None,
+        limit: int,
+        down_to: RunId | None = None,
     ) -> list[Run]:
         low, high = id_bounds(match, before=before, down_to=down_to)
         args = (match.tenant, low, high, match.state, match.kind, match.tag, limit, match.queue)
         of_job = () if match.job_id is None else (match.job_id,)
-        rows = await self._database.fetch(_PAGES[way_to(match)], *args, *of_job)
+        sought = (max(words, key=len), [f"[^{LETTERS}]{word}" for word in words]) if words else ()
+        statements = _SEARCHES if words else _PAGES
+        rows = await self._database.fetch(statements[way_to(match)], *args, *of_job, *sought)
         return [to_run(row, tuple(row[8])) for row in rows]
 
     async def runs_edge(self, match: RunFilter, *, before: RunId | None, rows: int) -> RunId | None:

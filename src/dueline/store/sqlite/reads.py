@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dueline.domain.ids import RunId
 from dueline.domain.run import Run
 from dueline.store.pages import RunPage, edge_arguments, id_bounds, way_to
 from dueline.store.records import SHOWN, to_at_gate, to_run, unwrap_tags
 from dueline.store.shapes import RunFilter
-from dueline.store.sqlite.part import Part, queries, tag_pattern
+from dueline.store.sqlite.part import Part, queries, search_arguments, tag_pattern
 from dueline.store.sqlite.session import Session
 from dueline.store.standings import Standing, Waiting
 
@@ -19,6 +21,14 @@ _PAGES = {
     RunPage.UNSUCCESSFUL: _SQL["runs_page_unsuccessful"],
     RunPage.RUNNING: _SQL["runs_page_running"],
     RunPage.WAITING: _SQL["runs_page_waiting"],
+}
+_SEARCHES = {
+    RunPage.ANY: _SQL["runs_page_searched"],
+    RunPage.OF_JOB: _SQL["runs_page_of_job_searched"],
+    RunPage.SUCCEEDED: _SQL["runs_page_succeeded_searched"],
+    RunPage.UNSUCCESSFUL: _SQL["runs_page_unsuccessful_searched"],
+    RunPage.RUNNING: _SQL["runs_page_running_searched"],
+    RunPage.WAITING: _SQL["runs_page_waiting_searched"],
 }
 _EDGES = {
     RunPage.ANY: _SQL["edge"],
@@ -44,9 +54,15 @@ class ReadPart(Part):
         return await self._database.read(_waiting_in, queue, limit)
 
     async def runs_page(
-        self, match: RunFilter, *, before: RunId | None, limit: int, down_to: RunId | None = None
+        self,
+        match: RunFilter,
+        words: Sequence[str] = (),
+        *,
+        before: RunId | None,
+        limit: int,
+        down_to: RunId | None = None,
     ) -> list[Run]:
-        return await self._database.page(_runs_page, match, before, limit, down_to)
+        return await self._database.page(_runs_page, match, words, before, limit, down_to)
 
     async def runs_edge(self, match: RunFilter, *, before: RunId | None, rows: int) -> RunId | None:
         return await self._database.page(_runs_edge, match, before, rows)
@@ -76,12 +92,15 @@ def _waiting_in(session: Session, queue: str, limit: int) -> list[Waiting]:
 
 
 def _runs_page(
-    session: Session, match: RunFilter, before: RunId | None, limit: int, down_to: RunId | None
+    session: Session, match: RunFilter, words: Sequence[str], before: RunId | None, limit: int, down_to: RunId | None
 ) -> list[Run]:
     low, high = id_bounds(match, before=before, down_to=down_to)
     args = (match.tenant, low, high, match.state, match.kind, tag_pattern(match.tag), limit, match.queue)
-    of_job = () if match.job_id is None else (match.job_id,)
-    rows = session.rows(_PAGES[way_to(match)], *args, *of_job)
+    if words:
+        rows = session.rows(_SEARCHES[way_to(match)], *args, match.job_id, *search_arguments(words))
+    else:
+        of_job = () if match.job_id is None else (match.job_id,)
+        rows = session.rows(_PAGES[way_to(match)], *args, *of_job)
     return [to_run(row, unwrap_tags(row[8])) for row in rows]
 
 

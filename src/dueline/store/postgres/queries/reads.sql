@@ -24,6 +24,7 @@ FROM dueline.history WHERE id = $2 AND tenant = $1;
         tenant = $1 AND id >= $2 AND id < $3
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
         AND ($8::text IS NULL OR queue = $8)
+        -- part: searched (longest = $9; begun = $10)
     ORDER BY id DESC
     LIMIT $7
 )
@@ -37,6 +38,7 @@ UNION ALL
         tenant = $1 AND id >= $2 AND id < $3
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
         AND ($8::text IS NULL OR queue = $8)
+        -- part: searched (longest = $9; begun = $10)
     ORDER BY id DESC
     LIMIT $7
 )
@@ -54,6 +56,7 @@ LIMIT $7;
         tenant = $1 AND id >= $2 AND id < $3 AND job_id = $9
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
         AND ($8::text IS NULL OR queue = $8)
+        -- part: searched (longest = $10; begun = $11)
     ORDER BY id DESC
     LIMIT $7
 )
@@ -67,6 +70,7 @@ UNION ALL
         tenant = $1 AND id >= $2 AND id < $3 AND job_id = $9
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
         AND ($8::text IS NULL OR queue = $8)
+        -- part: searched (longest = $10; begun = $11)
     ORDER BY id DESC
     LIMIT $7
 )
@@ -83,6 +87,7 @@ WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND state <> 'succeeded' AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
     AND ($8::text IS NULL OR queue = $8)
+    -- part: searched (longest = $9; begun = $10)
 ORDER BY id DESC
 LIMIT $7;
 
@@ -96,6 +101,7 @@ WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
     AND ($8::text IS NULL OR queue = $8)
+    -- part: searched (longest = $9; begun = $10)
 ORDER BY id DESC
 LIMIT $7;
 
@@ -110,6 +116,7 @@ WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
     AND ($8::text IS NULL OR queue = $8)
+    -- part: searched (longest = $9; begun = $10)
 ORDER BY id DESC
 LIMIT $7;
 
@@ -126,6 +133,7 @@ WHERE
     tenant = $1 AND id >= $2 AND id < $3
     AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
     AND ($8::text IS NULL OR queue = $8)
+    -- part: searched (longest = $9; begun = $10)
 ORDER BY id DESC
 LIMIT $7;
 

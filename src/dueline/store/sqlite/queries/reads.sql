@@ -24,6 +24,7 @@ SELECT * FROM (
         tenant = ?1 AND id >= ?2 AND id < ?3
         AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
         AND (?8 IS NULL OR queue = ?8)
+        -- part: searched
     ORDER BY id DESC
     LIMIT ?7
 )
@@ -37,6 +38,7 @@ SELECT * FROM (
         tenant = ?1 AND id >= ?2 AND id < ?3
         AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
         AND (?8 IS NULL OR queue = ?8)
+        -- part: searched
     ORDER BY id DESC
     LIMIT ?7
 )
@@ -54,6 +56,7 @@ SELECT * FROM (
         tenant = ?1 AND id >= ?2 AND id < ?3 AND job_id = ?9
         AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
         AND (?8 IS NULL OR queue = ?8)
+        -- part: searched
     ORDER BY id DESC
     LIMIT ?7
 )
@@ -67,6 +70,7 @@ SELECT * FROM (
         tenant = ?1 AND id >= ?2 AND id < ?3 AND job_id = ?9
         AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
         AND (?8 IS NULL OR queue = ?8)
+        -- part: searched
     ORDER BY id DESC
     LIMIT ?7
 )
@@ -83,6 +87,7 @@ WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
     AND state = ?4 AND state <> 'succeeded' AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
     AND (?8 IS NULL OR queue = ?8)
+    -- part: searched
 ORDER BY id DESC
 LIMIT ?7;
 
@@ -96,6 +101,7 @@ WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
     AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
     AND (?8 IS NULL OR queue = ?8)
+    -- part: searched
 ORDER BY id DESC
 LIMIT ?7;
 
@@ -110,6 +116,7 @@ WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
     AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
     AND (?8 IS NULL OR queue = ?8)
+    -- part: searched
 ORDER BY id DESC
 LIMIT ?7;
 
@@ -123,6 +130,7 @@ WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
     AND worker IS NOT NULL AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
     AND (?8 IS NULL OR queue = ?8)
+    -- part: searched
 ORDER BY id DESC
 LIMIT ?7;
 
