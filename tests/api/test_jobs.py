@@ -57,6 +57,10 @@ WHOLE_JOB: dict[str, Any] = {
     "fairness_key": "customer-7",
     "tags": ["nightly", "émile"],
     "retention": "P7D",
+    "dedupe_key": "report",
+    "dedupe_window": "PT1H",
+    "dedupe_states": ["ready", "running"],
+    "on_conflict": "ignore",
 }
 
 
@@ -117,6 +121,10 @@ def test_a_small_job_gets_every_default(api: ServedApi) -> None:
         "delivery": "at_least_once",
         "tags": [],
         "retention": None,
+        "dedupe_key": None,
+        "dedupe_window": None,
+        "dedupe_states": None,
+        "on_conflict": None,
         "state": "active",
         "pause_note": None,
         "version": 1,

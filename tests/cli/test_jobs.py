@@ -98,7 +98,7 @@ def test_every_option_of_execution_reaches_the_job_and_the_run(cli: Command) -> 
             "--retry-on",
             "timeout",
         ),
-        *("--never-on", "500-502", "--retention", "36h"),
+        *("--never-on", "500-502"),
         *(
             "--notify-url",
             f"{URL}ended",
@@ -110,10 +110,12 @@ def test_every_option_of_execution_reaches_the_job_and_the_run(cli: Command) -> 
             "5m",
         ),
     ]
-    job = cli("job", "create", "--url", URL, *options, "-o", "json").json
+    own = ["--retention", "36h", "--dedupe-key", "k", "--dedupe-window", "1h", "--on-conflict", "ignore"]
+    job = cli("job", "create", "--url", URL, *options, *own, "-o", "json").json
     assert (job["target"]["connect_timeout"], job["target"]["expected_status"]) == ("PT2S", [200, "3xx"])
     assert (job["run_timeout"], job["expires_after"], job["requires"]) == ("PT1H", "PT5M", ["eu", "gpu"])
-    assert job["retention"] == "P1DT12H"
+    assert (job["retention"], job["dedupe_key"], job["dedupe_window"]) == ("P1DT12H", "k", "PT1H")
+    assert job["on_conflict"] == "ignore"
     assert job["notify"] == {
         "url": f"{URL}ended",
         "on": ["succeeded", "failed"],

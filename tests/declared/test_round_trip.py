@@ -70,6 +70,8 @@ POLICIES: list[Any] = [
     {"queue": "q", "priority": 0, "fairness_key": "f", "region": "eu", "requires": ["gpu", "a"], "tags": ["on", "a b"]},
     {"timeout": "90s", "run_timeout": "1h", "expires_after": "5m"},
     {"retention": "7d"},
+    {"dedupe_key": "k"},
+    {"dedupe_key": "k", "dedupe_window": "1h", "dedupe_states": ["failed", "ready"], "on_conflict": "ignore"},
     {"notify": {"url": URL}},
     {"notify": {"url": URL, "on": [], "late_after": "PT5M"}},
     {"notify": {"url": URL, "on": ["cancelled", "failed"], "headers": {"X-A": "b"}}},

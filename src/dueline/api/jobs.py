@@ -232,23 +232,19 @@ async def run_now(surface: Surface, request: Request) -> Response:
     dedupe = to_dedupe(asked, problems)
     problems.raise_any()
     job = await surface.insights.job(tenant, job_id)
-    if dedupe is None:
-        run_id = await surface.operations.run_job(tenant, job_id, force=asked.force)
-    else:
-        answer = await surface.operations.run_job_unique(tenant, job_id, dedupe, force=asked.force)
-        if not answer.written:
-            return await standing_answer(surface, tenant, answer)
-        run_id = answer.run_id
+    answer = await surface.operations.run_job_unique(tenant, job_id, dedupe, force=asked.force)
+    if not answer.written:
+        return await standing_answer(surface, tenant, answer)
     definition = job.definition
     return new_run_answer(
-        run_id,
+        answer.run_id,
         job=(job.id, job.version),
         tenant=tenant,
         kind=RunKind.MANUAL,
         queue=definition.queue,
         priority=definition.priority,
         tags=definition.tags,
-        now_ms=id_ms(run_id),
+        now_ms=id_ms(answer.run_id),
     )
 
 

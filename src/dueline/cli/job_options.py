@@ -73,6 +73,12 @@ _EXECUTION: dict[str, Any] = {
     "notify_late_after": options.NotifyLateAfter,
     "delivery": options.Delivery,
 }
+_DEDUPE: dict[str, Any] = {
+    "dedupe_key": options.DedupeKey,
+    "dedupe_window": options.DedupeWindow,
+    "dedupe_state": options.DedupeStates,
+    "on_conflict": options.OnConflict,
+}
 _JOB: dict[str, Any] = {
     "file": options.FileOption,
     **_TARGET,
@@ -84,6 +90,7 @@ _JOB: dict[str, Any] = {
     "misfire_window": options.MisfireWindow,
     "misfire_cap": options.MisfireCap,
     "retention": options.Retention,
+    **_DEDUPE,
 }
 _RUN: dict[str, Any] = {
     "file": options.FileOption,
@@ -91,10 +98,7 @@ _RUN: dict[str, Any] = {
     "at": options.At,
     "in_": options.In,
     **_EXECUTION,
-    "dedupe_key": options.DedupeKey,
-    "dedupe_window": options.DedupeWindow,
-    "dedupe_state": options.DedupeStates,
-    "on_conflict": options.OnConflict,
+    **_DEDUPE,
 }
 _KINDS = ("text", "at", "cron", "calendar", "every", "after", "repeat", "rrule")
 SCHEDULE_MEMBERS = (
@@ -175,6 +179,7 @@ def _job(**said: Any) -> dict[str, Any]:
         ),
         **options.misfire_of(said["misfire"], said["misfire_window"], said["misfire_cap"]),
         **options.given(name=said["name"], overlap=said["overlap"], retention=said["retention"]),
+        **options.dedupe_of(*(said[name] for name in _DEDUPE)),
         **_execution(said),
     }
 
@@ -183,7 +188,7 @@ def _run(**said: Any) -> dict[str, Any]:
     return {
         **options.given(due_at=options.instant_of(said["at"], said["in_"])),
         **_execution(said),
-        **options.dedupe_of(said["dedupe_key"], said["dedupe_window"], said["dedupe_state"], said["on_conflict"]),
+        **options.dedupe_of(*(said[name] for name in _DEDUPE)),
     }
 
 

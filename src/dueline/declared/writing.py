@@ -12,6 +12,7 @@ import yaml
 from dueline.declared.owners import is_owner_tag, owner_of
 from dueline.declared.trees import NUMBER
 from dueline.domain.overlap import Overlap
+from dueline.domain.uniqueness import OnConflict
 from dueline.wire.differences import WRITABLE
 from dueline.wire.jobs import JobInput
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm
@@ -69,6 +70,7 @@ def to_declaration(job: Mapping[str, Any]) -> Json:
     defaults["overlap"] = (Overlap.SKIP if said["concurrency"] is None else Overlap.ALLOW).value
     for name in ("retry", "misfire"):
         said[name], defaults[name] = _unlike(said[name], defaults[name]), {}
+    defaults["on_conflict"] = None if said.get("dedupe_key") is None else OnConflict.REJECT.value
     for name in ("concurrency", "rate"):
         if said[name] is not None:
             said[name] = {inner: value for inner, value in said[name].items() if value is not None}

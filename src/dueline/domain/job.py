@@ -17,6 +17,7 @@ from dueline.domain.retry import RetryPolicy
 from dueline.domain.schedule import Schedule
 from dueline.domain.states import JobState, RunState
 from dueline.domain.statuses import Statuses
+from dueline.domain.uniqueness import Dedupe
 
 DEFAULT_TENANT = "default"
 DEFAULT_QUEUE = "default"
@@ -154,6 +155,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     tags: tuple[str, ...] = ()
     retention_ms: int | None = None
     """How long its finished runs are kept, if that is less than its tenant keeps them; None: as long as that."""
+    dedupe: Dedupe | None = None
+    """What a run of it that somebody asks for must not be beside, unless they say something else."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

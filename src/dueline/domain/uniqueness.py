@@ -51,7 +51,7 @@ REFUSALS = frozenset({UniqueVerdict.REJECTED, UniqueVerdict.TOO_LATE})
 WRITES = frozenset({UniqueVerdict.WRITTEN, UniqueVerdict.REPLACED})
 
 
-class Dedupe(msgspec.Struct, frozen=True, kw_only=True):
+class Dedupe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The key that a run asks for. Runs in other states, or that were written a whole window ago or more, are not in its way."""
 
     key: str
@@ -138,6 +138,11 @@ class Settlement(msgspec.Struct, frozen=True):
         return bool(self.written or self.due_ms)
 
 
+def states_in_the_way(window_ms: int | None) -> frozenset[RunState]:
+    """Those in which a run is in the way of others, unless they say it."""
+    return LIVE if window_ms is None else LIVE | {RunState.SUCCEEDED}
+
+
 def make_dedupe(
     key: str, *, window_ms: int | None, states: Collection[RunState] | None, on_conflict: OnConflict | None
 ) -> Dedupe:
@@ -146,7 +151,7 @@ def make_dedupe(
     Raises Invalid for ended runs without a window: their keys would have to be kept for ever.
     """
     if states is None:
-        states = LIVE if window_ms is None else LIVE | {RunState.SUCCEEDED}
+        states = states_in_the_way(window_ms)
     elif not states:
         raise Invalid(("dedupe_states", "must name at least one state"))
     elif window_ms is None and not TERMINAL.isdisjoint(states):

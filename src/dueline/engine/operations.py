@@ -17,7 +17,7 @@ from dueline.domain.quotas import Quotas
 from dueline.domain.run import NewRun
 from dueline.domain.single_changes import OccurrenceChange, change_occurrence
 from dueline.domain.states import EndReason, JobState, RunKind
-from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun
+from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun, UniqueVerdict
 from dueline.engine.calendars import check_calendars, load_calendars, named_calendars
 from dueline.engine.gathering import Gathering
 from dueline.engine.naming import job_named
@@ -204,30 +204,41 @@ class Operations:
         )
 
     async def run_job(self, tenant: str, job_id: JobId, *, force: bool) -> RunId:
-        """Run a job now, also while it is paused; its schedule does not move. Overlap is respected unless forced."""
-        run = await self._manual_run(tenant, job_id, force=force)
-        await self._store.enqueue([run])
-        return run.id
+        """Run a job now, also while it is paused; its schedule does not move. Overlap and the job's dedupe key are respected unless forced:
+        the answer may be a run that stands for it, and Conflict where none does."""
+        answer = await self.run_job_unique(tenant, job_id, None, force=force)
+        if answer.refused:
+            raise Conflict(answer.refusal)
+        return answer.run_id
 
-    async def run_job_unique(self, tenant: str, job_id: JobId, dedupe: Dedupe, *, force: bool) -> UniqueAnswer:
-        """The same, unless another run has the key and is in the way."""
-        run = await self._manual_run(tenant, job_id, force=force)
+    async def run_job_unique(self, tenant: str, job_id: JobId, dedupe: Dedupe | None, *, force: bool) -> UniqueAnswer:
+        """The same, unless another run has the key and is in the way: the one that is asked for, or else the job's own unless forced."""
+        job = await self._job_to_run(tenant, job_id)
+        run = self._manual_run(job, force=force)
+        if dedupe is None and not force:
+            dedupe = job.definition.dedupe
+        if dedupe is None:
+            await self._store.enqueue([run])
+            return UniqueAnswer(run.id, UniqueVerdict.WRITTEN)
         (answer,) = await self._store.enqueue_unique([UniqueRun(run, dedupe)], atomic=True)
         return answer
 
-    async def _manual_run(self, tenant: str, job_id: JobId, *, force: bool) -> NewRun:
+    async def _job_to_run(self, tenant: str, job_id: JobId) -> Job:
         job = await self._store.job(tenant, job_id)
         if job is None:
             raise NotFound("job", job_text(job_id))
         if job.state is JobState.CANCELLED:
             raise Conflict("a cancelled job cannot be run")
         await self._quotas.take_runs(tenant, 1)
+        return job
+
+    def _manual_run(self, job: Job, *, force: bool) -> NewRun:
         now_ms, definition = self.now_ms(), job.definition
         return NewRun(
             id=new_run_id(now_ms, self._chance.entropy()),
             job_id=job.id,
             version=job.version,
-            tenant=tenant,
+            tenant=job.tenant,
             kind=RunKind.MANUAL,
             queue=definition.queue,
             priority=definition.priority,

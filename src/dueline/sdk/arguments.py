@@ -64,7 +64,16 @@ class _Execution(TypedDict, total=False):
     tags: Sequence[str]
 
 
-class JobFields(_Execution, total=False):
+class DedupeFields(TypedDict, total=False):
+    """One run of a key at a time."""
+
+    dedupe_key: str | None
+    dedupe_window: Duration | None
+    dedupe_states: Sequence[str] | None
+    on_conflict: str | None
+
+
+class JobFields(_Execution, DedupeFields, total=False):
     """What may be said of a job, as keywords. The REST API has the meaning of each."""
 
     name: str | None
@@ -75,15 +84,6 @@ class JobFields(_Execution, total=False):
     misfire: Mapping[str, Any] | MisfireForm
     retention: Duration | None
     """How long finished runs of the job are kept, if not as long as all others."""
-
-
-class DedupeFields(TypedDict, total=False):
-    """One run of a key at a time."""
-
-    dedupe_key: str | None
-    dedupe_window: Duration | None
-    dedupe_states: Sequence[str] | None
-    on_conflict: str | None
 
 
 class RunFields(_Execution, DedupeFields, total=False):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from dueline.domain import limits
+from dueline.domain.durations import format_duration
 from dueline.domain.states import RunState
-from dueline.domain.uniqueness import Dedupe, OnConflict, make_dedupe
+from dueline.domain.uniqueness import Dedupe, OnConflict, make_dedupe, states_in_the_way
 from dueline.wire.labels import check_key, read_duration
 from dueline.wire.problems import Problems
 
@@ -14,7 +17,7 @@ _NO_KEY = "means nothing without a dedupe_key"
 
 
 class DedupeInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """The part of a run that says what it must not be beside. Without a key nothing is in its way."""
+    """The part of a run, or of a job, that says what it must not be beside. Without a key nothing is in its way."""
 
     dedupe_key: str | None = None
     dedupe_window: str | None = None
@@ -43,3 +46,16 @@ def to_dedupe(asked: DedupeInput, problems: Problems) -> Dedupe | None:
             asked.dedupe_key, window_ms=window_ms, states=asked.dedupe_states, on_conflict=asked.on_conflict
         )
     return None
+
+
+def dedupe_fields(dedupe: Dedupe | None) -> dict[str, Any]:
+    """What `to_dedupe` reads as this. States that are those of every other key are not told."""
+    if dedupe is None:
+        return dict.fromkeys(DedupeInput.__struct_fields__)
+    usual = dedupe.states == states_in_the_way(dedupe.window_ms)
+    return {
+        "dedupe_key": dedupe.key,
+        "dedupe_window": None if dedupe.window_ms is None else format_duration(dedupe.window_ms),
+        "dedupe_states": None if usual else [state for state in RunState if state in dedupe.states],
+        "on_conflict": dedupe.on_conflict,
+    }

@@ -14,8 +14,9 @@ from dueline.domain.ids import JobId, job_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Delivery, Execution, Job
 from dueline.domain.overlap import Overlap
-from dueline.domain.states import JobState
-from dueline.wire.dedupe import DedupeInput
+from dueline.domain.states import JobState, RunState
+from dueline.domain.uniqueness import OnConflict
+from dueline.wire.dedupe import DedupeInput, dedupe_fields, to_dedupe
 from dueline.wire.labels import (
     check_fairness_key,
     check_labels,
@@ -47,7 +48,7 @@ from dueline.wire.targets import TargetForm, TargetView, target_form, to_target
 TIMEOUT_DEFAULT = format_duration(limits.TIMEOUT_MS_DEFAULT)
 
 
-class JobInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JobInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The writable part of a job. Without a schedule it runs only when asked; without a name it is named after its id."""
 
     READ_ONLY: ClassVar[frozenset[str]] = frozenset(
@@ -114,6 +115,10 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     delivery: Delivery | UnsetType | None = UNSET
     tags: list[str] | UnsetType | None = UNSET
     retention: str | UnsetType | None = UNSET
+    dedupe_key: str | UnsetType | None = UNSET
+    dedupe_window: str | UnsetType | None = UNSET
+    dedupe_states: list[RunState] | UnsetType | None = UNSET
+    on_conflict: OnConflict | UnsetType | None = UNSET
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,6 +146,10 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     delivery: Delivery
     tags: tuple[str, ...]
     retention: str | None
+    dedupe_key: str | None
+    dedupe_window: str | None
+    dedupe_states: list[RunState] | None
+    on_conflict: OnConflict | None
     state: JobState
     pause_note: str | None
     version: int
@@ -188,6 +197,7 @@ def to_definition(
     execution = to_execution(asked, problems, payload_bytes_max=payload_bytes_max)
     misfire = to_misfire(asked.misfire, problems)
     retention_ms = _read_retention(asked.retention, problems)
+    dedupe = to_dedupe(asked, problems)
     problems.raise_any()
     return Definition(
         name=name,
@@ -201,6 +211,7 @@ def to_definition(
         misfire=misfire,
         tags=tuple(asked.tags),
         retention_ms=retention_ms,
+        dedupe=dedupe,
     )
 
 
@@ -279,6 +290,9 @@ def patched(definition: Definition, patch: Any, problems: Problems) -> JobInput:
     if isinstance(target, dict) and target.get("type", writable["target"]["type"]) != writable["target"]["type"]:
         # Nothing of a call is of use to a task, and the other way round.
         del writable["target"]
+    if patch.get("dedupe_key", "") is None:
+        # Without its key nothing is left of the rest.
+        writable |= dedupe_fields(None)
     return read_value(merge(writable, patch), JobInput, problems)
 
 
@@ -307,6 +321,7 @@ def job_view(job: Job) -> JobView:
         delivery=execution.delivery,
         tags=definition.tags,
         retention=_retention(definition),
+        **dedupe_fields(definition.dedupe),
         state=job.state,
         pause_note=job.pause_note,
         version=job.version,
@@ -369,6 +384,7 @@ def _writable(definition: Definition) -> dict[str, Any]:
             delivery=execution.delivery,
             tags=list(definition.tags),
             retention=_retention(definition),
+            **dedupe_fields(definition.dedupe),
         )
     )
     return written | {"target": msgspec.to_builtins(target_form(execution.target))}

@@ -10,6 +10,8 @@ from msgspec import UNSET, UnsetType
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Definition, Delivery, Job
 from dueline.domain.overlap import Overlap
+from dueline.domain.states import RunState
+from dueline.domain.uniqueness import OnConflict
 from dueline.wire.differences import differences
 from dueline.wire.jobs import job_view
 from dueline.wire.limits import ConcurrencyForm, StartRateForm
@@ -42,6 +44,10 @@ class DefinitionView(msgspec.Struct, frozen=True, kw_only=True):
     notify: NotifyForm | None
     tags: tuple[str, ...]
     retention: str | None
+    dedupe_key: str | None
+    dedupe_window: str | None
+    dedupe_states: list[RunState] | None
+    on_conflict: OnConflict | None
 
 
 class VersionView(msgspec.Struct, frozen=True, kw_only=True):

@@ -91,6 +91,16 @@ FIELDS: Mapping[str, str] = {
     "current": "Whether the job is at it.",
     "dates": "A day, a range with both its ends, or a day of every year.",
     "dedupe_key": "One run of this key is there at a time.",
+    **dict.fromkeys(
+        (
+            "JobInput.dedupe_key",
+            "NewJobInput.dedupe_key",
+            "JobPatch.dedupe_key",
+            "JobView.dedupe_key",
+            "DefinitionView.dedupe_key",
+        ),
+        "The key of runs of the job that are asked for without one: one run of it is there at a time.",
+    ),
     "dedupe_states": "In which states a run is in the way; without it the live ones.",
     "dedupe_window": "Only a run that was created less than so long ago is in the way.",
     "definition": "What people wrote of the job, as the job showed it.",
