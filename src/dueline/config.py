@@ -55,6 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recovery: str
     recovery_rate: float
     history_days: int
+    finished_job_days: int
     log_level: str
     log_form: str
     url: str
@@ -178,6 +179,7 @@ def _defaults(variables: Mapping[str, str]) -> dict[str, Any]:
         "recovery": "auto",
         "recovery_rate": limits.RECOVERY_RATE_DEFAULT,
         "history_days": limits.HISTORY_DAYS_DEFAULT,
+        "finished_job_days": limits.FINISHED_JOB_DAYS_DEFAULT,
         "log_level": "info",
         "log_form": "text",
         "url": "http://127.0.0.1:8700",
@@ -360,6 +362,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "recovery": _choice("auto", "hold"),
     "recovery_rate": _number(_RATE_LEAST, _RATE_CEILING, "runs a second"),
     "history_days": _whole(1, limits.HISTORY_DAYS_MAX),
+    "finished_job_days": _whole(1, limits.HISTORY_DAYS_MAX),
     "log_level": _choice("debug", "info", "warning", "error"),
     "log_form": _choice("text", "json"),
     "url": _url,

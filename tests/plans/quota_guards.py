@@ -1,7 +1,7 @@
 """The statements of quotas and of what is forgotten, each with what must serve it. The indexes of history are each day's own."""
 
 from dueline.domain import limits
-from tests.plans.guards import At, RunsAt, guard
+from tests.plans.guards import A_JOB_ID, FIRST_ID, LAST_ID, At, RunsAt, guard
 
 SWEPT = limits.HISTORY_SWEPT_MAX
 A_SECOND_EACH_MS = 1_000
@@ -41,5 +41,21 @@ QUOTA_GUARDS = [
         by="dead_letters_pkey",
         rows_max=2 * SWEPT,
         buffers_max=10 * SWEPT,
+    ),
+    guard(
+        "old runs of a job",
+        "retentions.looked",
+        [A_JOB_ID, FIRST_ID, LAST_ID, SWEPT],
+        by="",
+        rows_max=3 * SWEPT,
+        buffers_max=10 * SWEPT,
+    ),
+    guard(
+        "jobs that have finished",
+        "jobs.finished",
+        [0, FIRST_ID, 0, limits.EXPIRE_BATCH],
+        by="jobs_finished",
+        rows_max=2 * limits.EXPIRE_BATCH,
+        buffers_max=10 * limits.EXPIRE_BATCH,
     ),
 ]

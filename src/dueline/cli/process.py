@@ -104,6 +104,7 @@ class Process:
                 recovery=RecoveryMode(self._settings.recovery),
                 recovery_rate=self._settings.recovery_rate,
                 history_days=self._settings.history_days,
+                finished_job_days=self._settings.finished_job_days,
             )
             self._node = Node(
                 store,

@@ -198,6 +198,13 @@ def delete(hand: JobInHand, *, expected_version: int | None = None) -> JobChange
     )
 
 
+def expire(hand: JobInHand, *, since_ms: int) -> JobChange:
+    """Delete a job that has finished, at that instant. Conflict where somebody changed it meanwhile, or where a run of it waits."""
+    if hand.job.state is not JobState.FINISHED or hand.job.updated_ms != since_ms or hand.runs:
+        raise Conflict("the job is not over")
+    return delete(hand)
+
+
 def recover(hand: JobInHand, misfire: Misfire, missed_due_ms: Callable[[int], int]) -> JobChange:
     """Decide what is overdue by another misfire policy than the job's own; what is caught up starts at the times given."""
     job = hand.job

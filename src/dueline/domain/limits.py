@@ -228,6 +228,8 @@ QUOTA_RATE_MAX = 1_000_000
 HISTORY_DAYS_DEFAULT = 90
 HISTORY_DAYS_MAX = 3_660
 """Ten years: on PostgreSQL each day is a table, and every question about all of history looks at each."""
+FINISHED_JOB_DAYS_DEFAULT = 90
+"""As long as its run is kept, unless somebody says otherwise."""
 RETENTION_MS_MIN = 3_600_000
 RETENTION_MS_MAX = HISTORY_DAYS_MAX * 86_400_000
 """How long a job may ask to keep its finished runs: what is too old is looked for every hour."""
@@ -258,6 +260,8 @@ NOTICE_BATCH = 200
 """Ends that somebody is told of in one transaction: each is a run with its body."""
 RETENTIONS_SWEPT_MAX = 100
 """Jobs with a retention of their own that one pass looks at: some ten milliseconds, in which nobody can change how long they keep."""
+EXPIRE_BATCH = 100
+"""Finished jobs that are looked at in one step: each that goes is a transaction of its own, and firing goes first."""
 FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000

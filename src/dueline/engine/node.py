@@ -1,7 +1,7 @@
 """One process's life: what starts in which order, what stops in which order, and the new life after a lost lease.
 
-Start: join (so that others see us) → heartbeat → roster → shards → scheduler, replanner, promoter, reaper, historian → parts from above
-(a worker). A part may rely on everything started before it.
+Start: join (so that others see us) → heartbeat → roster → shards → scheduler, replanner, promoter, reaper, historian, expirer → parts from
+above (a worker). A part may rely on everything started before it.
 Stop: say that we drain (nobody gives us shards) → scheduler (nothing more is fired) → hand the shards over (the successor
 fires at once) → parts from above (a worker gives unstarted runs back and ends what it runs) → the other loops → leave.
 The heartbeat is the last to end: until then we keep what we hold.
@@ -16,6 +16,7 @@ from typing import Protocol
 
 from dueline.domain.errors import LeaseLost, StoreMoved, StoreUnavailable
 from dueline.engine.definitions import Definitions
+from dueline.engine.expirer import Expirer
 from dueline.engine.historian import Historian
 from dueline.engine.membership import Membership
 from dueline.engine.notifier import Notifier
@@ -150,13 +151,14 @@ class Life:
         self._reaper_loop = Loop("reaper", self._reaper.step)
         self._notifier_loop = Loop("notifier", Notifier(store, self.membership, definitions).step)
         self._historian_loop = Loop("historian", Historian(store, keep_days=scheduling.history_days).step)
+        self._expirer_loop = Loop("expirer", Expirer(store, keep_days=scheduling.finished_job_days).step)
         self._schedules = node.role is not Role.WORKER
         self._parts = [make(self.membership, definitions) for make in parts]
         self._loops = [self._heartbeat]
         if self._schedules:
             self._loops += [self._roster_loop, self._shards_loop, self._scheduler_loop]
             self._loops += [self._replanner_loop, self._promoter_loop, self._reaper_loop]
-            self._loops += [self._notifier_loop, self._historian_loop]
+            self._loops += [self._notifier_loop, self._historian_loop, self._expirer_loop]
         for part in self._parts:
             self._loops += part.loops()
         self._tasks: list[asyncio.Task[None]] = []

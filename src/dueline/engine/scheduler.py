@@ -63,6 +63,8 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Missed runs that this scheduler lets start, a second."""
     history_days: int = limits.HISTORY_DAYS_DEFAULT
     """How long finished runs are kept, where their tenant does not say less."""
+    finished_job_days: int = limits.FINISHED_JOB_DAYS_DEFAULT
+    """How long jobs are kept that were to run once, and have."""
 
 
 class SchedulerStore(PlanStore, CalendarStore, Protocol):

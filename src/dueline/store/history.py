@@ -1,8 +1,14 @@
-"""What a store does about finished runs that are too old."""
+"""What a store does about runs and jobs that are over, and too old."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+from dueline.domain.ids import JobId
+from dueline.domain.job import Job
+
+Finished: TypeAlias = tuple[int, JobId]
+"""When a job finished, and its id: the order in which they are looked at."""
 
 
 class HistoryStore(Protocol):
@@ -15,3 +21,8 @@ class HistoryStore(Protocol):
 
     async def sweep_jobs(self, *, limit: int) -> bool:
         """The same of jobs that keep theirs for less time than that."""
+
+
+class FinishedJobStore(Protocol):
+    async def finished_jobs(self, *, kept_ms: int, after: Finished, limit: int) -> list[Job]:
+        """Living jobs of all tenants that finished at least so long ago, behind one of them, those first that did so first."""

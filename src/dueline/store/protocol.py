@@ -23,7 +23,7 @@ from dueline.domain.run import NewRun, Run
 from dueline.store.access import KeyStore
 from dueline.store.events import EventStore
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
-from dueline.store.history import HistoryStore
+from dueline.store.history import FinishedJobStore, HistoryStore
 from dueline.store.names import Names
 from dueline.store.notices import NoticeStore
 from dueline.store.requests import RequestStore
@@ -379,6 +379,7 @@ class Store(
     JobTypeStore,
     CalendarStore,
     HistoryStore,
+    FinishedJobStore,
     EventStore,
     NoticeStore,
     Protocol,

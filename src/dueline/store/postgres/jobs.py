@@ -10,6 +10,7 @@ from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
 from dueline.domain.words import words_in
+from dueline.store.history import Finished
 from dueline.store.names import Names
 from dueline.store.postgres.calendars import use_calendars
 from dueline.store.postgres.part import Part, position_columns, queries
@@ -164,6 +165,9 @@ class JobPart(Part):
             return {}
         rows = await self._database.fetch(_SQL["few"], match.tenant, *filters, _FEW + 1)
         return {name: ids for name, ids in rows[0].items() if ids is not None}
+
+    async def finished_jobs(self, *, kept_ms: int, after: Finished, limit: int) -> list[Job]:
+        return [to_job(row) for row in await self._database.fetch(_SQL["finished"], *after, kept_ms, limit)]
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         rows = await self._database.fetch(_SQL["versions_of"], job_id)

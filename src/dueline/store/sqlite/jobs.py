@@ -9,6 +9,7 @@ from dueline.domain.errors import NamesTaken
 from dueline.domain.events import Told
 from dueline.domain.ids import JobId
 from dueline.domain.job import Job, JobVersion
+from dueline.store.history import Finished
 from dueline.store.names import Names
 from dueline.store.records import (
     calendar_names,
@@ -49,6 +50,9 @@ class JobPart(Part):
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         return await self._database.page(_jobs_named, match, names, limit)
+
+    async def finished_jobs(self, *, kept_ms: int, after: Finished, limit: int) -> list[Job]:
+        return await self._database.page(_finished_jobs, kept_ms, after, limit)
 
     async def versions_of(self, job_id: JobId) -> list[VersionInForce]:
         return await self._database.page(_versions_of, job_id)
@@ -130,6 +134,10 @@ def _jobs_named(session: Session, match: JobFilter, names: Names, limit: int) ->
         names.end,
     )
     return [to_job(row) for row in rows]
+
+
+def _finished_jobs(session: Session, kept_ms: int, after: Finished, limit: int) -> list[Job]:
+    return [to_job(row) for row in session.rows(_SQL["finished"], *after, kept_ms, limit)]
 
 
 def _versions_of(session: Session, job_id: JobId) -> list[VersionInForce]:

@@ -298,3 +298,14 @@ WITH ended AS (
 ),
 -- part: idle (state = 'cancelled'; attempt = attempts_made; reason = why)
 SELECT id FROM kept;
+
+-- name: finished
+-- Living jobs that finished at least so long ago, behind one of them, those first that did so first. They have no plans.
+SELECT
+    id, tenant, state, version, definition, NULL::bigint AS next_ms, NULL::bigint AS due_ms, NULL::uuid AS awaiting, NULL::bigint AS runs_left,
+    pause_note, created_ms, updated_ms, since_ms
+FROM dueline.jobs
+WHERE
+    state = 'finished' AND deleted_ms IS NULL AND (updated_ms, id) > ($1::bigint, $2::uuid) AND updated_ms <= dueline.now_ms() - $3::bigint
+ORDER BY updated_ms, id
+LIMIT $4;

@@ -184,3 +184,13 @@ CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0)
 WHERE r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running')
 ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;
+
+-- name: finished
+-- Living jobs that finished at least so long ago, behind one of them, those first that did so first. They have no plans.
+SELECT
+    id, tenant, state, version, definition, NULL AS next_ms, NULL AS due_ms, NULL AS awaiting, NULL AS runs_left, pause_note, created_ms,
+    updated_ms, since_ms
+FROM jobs INDEXED BY jobs_finished
+WHERE state = 'finished' AND deleted_ms IS NULL AND (updated_ms, id) > (?1, ?2) AND updated_ms <= now_ms() - ?3
+ORDER BY updated_ms, id
+LIMIT ?4;
