@@ -36,7 +36,7 @@ async def pause(surface: Surface, request: Request) -> Response:
 
 
 async def resume(surface: Surface, request: Request) -> Response:
-    return json_answer(_view(await surface.fleet.resume_queue(name_of(request, noun="paused queue"))))
+    return json_answer(_view(await surface.fleet.resume_queue(name_of(request, noun="queue"))))
 
 
 def name_of(request: Request, *, noun: str) -> str:
