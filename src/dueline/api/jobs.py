@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api import named
-from dueline.api.answers import job_answer, json_answer, new_run_answer
+from dueline.api.answers import job_answer, json_answer, known_job_answer, new_run_answer
 from dueline.api.bulk import none_done
 from dueline.api.problems import refusal_problem
 from dueline.api.requests import (
@@ -160,7 +160,7 @@ def _jobs_page(mark: bytes, found: list[Job], limit: int) -> Response:
 
 
 async def get(surface: Surface, request: Request) -> Response:
-    return job_answer(await surface.insights.job(tenant_of(request), job_id_of(request)))
+    return known_job_answer(await surface.insights.job(tenant_of(request), job_id_of(request)), request)
 
 
 async def replace(surface: Surface, request: Request) -> Response:
@@ -218,24 +218,32 @@ async def pause(surface: Surface, request: Request) -> Response:
     problems = Problems()
     check_note(asked.note, problems)
     problems.raise_any()
-    return job_answer(await surface.operations.pause_job(tenant_of(request), job_id_of(request), note=asked.note))
+    job = await surface.operations.pause_job(
+        tenant_of(request), job_id_of(request), note=asked.note, expected_version=expected_version(request)
+    )
+    return job_answer(job)
 
 
 async def resume(surface: Surface, request: Request) -> Response:
-    return job_answer(await surface.operations.resume_job(tenant_of(request), job_id_of(request)))
+    version = expected_version(request)
+    return job_answer(
+        await surface.operations.resume_job(tenant_of(request), job_id_of(request), expected_version=version)
+    )
 
 
 async def run_now(surface: Surface, request: Request) -> Response:
     asked = await optional_body(request, RunNowInput)
-    tenant, job_id = tenant_of(request), job_id_of(request)
+    tenant, job_id, version = tenant_of(request), job_id_of(request), expected_version(request)
     problems = Problems()
     dedupe = to_dedupe(asked, problems)
     problems.raise_any()
     job = await surface.insights.job(tenant, job_id)
     if dedupe is None:
-        run_id = await surface.operations.run_job(tenant, job_id, force=asked.force)
+        run_id = await surface.operations.run_job(tenant, job_id, force=asked.force, expected_version=version)
     else:
-        answer = await surface.operations.run_job_unique(tenant, job_id, dedupe, force=asked.force)
+        answer = await surface.operations.run_job_unique(
+            tenant, job_id, dedupe, force=asked.force, expected_version=version
+        )
         if not answer.written:
             return await standing_answer(surface, tenant, answer)
         run_id = answer.run_id

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.answers import json_answer
-from dueline.api.requests import Query, job_id_of, json_body, tenant_of
+from dueline.api.requests import Query, expected_version, job_id_of, json_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.errors import Conflict
 from dueline.domain.ids import JobId
@@ -56,7 +56,9 @@ async def update(surface: Surface, request: Request) -> Response:
         )
         return updated(current, definition, problems, keep_name=said.name is None)
 
-    job = await surface.operations.edit_job(tenant_of(request), job_id, define, expected_version=None)
+    job = await surface.operations.edit_job(
+        tenant_of(request), job_id, define, expected_version=expected_version(request)
+    )
     return json_answer(_view(job))
 
 
@@ -75,7 +77,9 @@ async def list_page(surface: Surface, request: Request) -> Response:
 
 
 async def delete(surface: Surface, request: Request) -> Response:
-    await surface.operations.delete_job(tenant_of(request), job_id_of(request), expected_version=None)
+    await surface.operations.delete_job(
+        tenant_of(request), job_id_of(request), expected_version=expected_version(request)
+    )
     return Response(status_code=204)
 
 

@@ -175,8 +175,8 @@ HEADERS: Mapping[str, dict[str, Any]] = {
     "If-Match": {
         "name": "If-Match",
         "in": "header",
-        "description": "The `ETag` that was read: the write takes effect only at that version, otherwise 412.",
-        "schema": {"type": "string"},
+        "description": "The `ETag` that was read: the write takes effect only at that version, otherwise 412. `*` is any.",
+        "schema": {"type": "string", "pattern": r'^("v[1-9][0-9]{0,8}"|\*)$'},
         "example": '"v3"',
     },
     "If-None-Match": {
@@ -185,6 +185,13 @@ HEADERS: Mapping[str, dict[str, Any]] = {
         "description": "`*`: write only where there is none, otherwise 412.",
         "schema": {"type": "string", "enum": ["*"]},
         "example": "*",
+    },
+    "If-None-Match-Read": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` that was read: 304 while the job is at that version.",
+        "schema": {"type": "string"},
+        "example": '"v3"',
     },
     "Last-Event-ID": {
         "name": "Last-Event-ID",
