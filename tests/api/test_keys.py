@@ -259,6 +259,16 @@ def test_a_revoked_key_opens_nothing(api: ServedApi) -> None:
     assert api.call("DELETE", f"/v1/keys/{new['id']}").json == revoked.json
 
 
+def test_the_last_admin_of_all_cannot_shut_everybody_out(own_api: ServedApi) -> None:
+    (own,) = own_api.call("GET", "/v1/keys").json["items"]
+    refused = own_api.call("DELETE", f"/v1/keys/{own['id']}")
+    assert (refused.status, refused.json["type"]) == (409, "urn:dueline:problem:conflict")
+    assert "make a new one first" in refused.json["detail"]
+    new = made(own_api, "admin")
+    assert own_api.call("DELETE", f"/v1/keys/{own['id']}", headers=bearer(new["key"])).status == 200
+    assert own_api.call("GET", "/v1/keys").status == 401
+
+
 def test_an_expired_key_opens_nothing(api: ServedApi) -> None:
     new = made(api, "reader", expires_at="2020-01-01T00:00:00Z")
     assert api.call("GET", "/v1/jobs", headers=bearer(new["key"])).status == 401
