@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dueline.api.openapi.document import make_document
+from dueline.api.openapi.document import make_document, operation_of
 from dueline.api.routes import ApiRoute
 from tests.api.serving import ServedApi
 from tests.api.things import WRITING, Owner, Thing, governing, named, thing_for
@@ -35,6 +35,51 @@ def test_a_field_that_nobody_knows_is_refused(owner: Owner, route: ApiRoute) -> 
     assert reply.status == 422, reply.body
     assert "unknown field" in reply.reasons["no_such_field"]
     assert job_of(owner, thing) == before
+
+
+@pytest.mark.parametrize("route", [route for route in WRITING if route.request is not None], ids=named)
+def test_all_that_is_wrong_is_told_at_once(owner: Owner, route: ApiRoute) -> None:
+    """Not only what has the wrong shape, and not only the first."""
+    thing = thing_for(owner, route)
+    body = thing.body(route)
+    wrong = {name: "\x00" for name, value in body.items() if isinstance(value, str)}
+    reply = owner.call(route.method, thing.path(route), {**body, **wrong, "no_such_field": True})
+    assert reply.status == 422, reply.body
+    named_by = {"job_type": "target.task"} if route.path.startswith("/job/") else {}
+    told = {field.partition(".")[0] for field in reply.reasons} | reply.reasons.keys()
+    assert {named_by.get(name, name) for name in wrong} | {"no_such_field"} <= told, reply.reasons
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "fields"),
+    [
+        (
+            "/v1/calendars/h",
+            {"dates": ["13-25", "12-25", "zz"], "weekdays": ["FOO", "SUN", "BAR"], "foo": 1},
+            ["dates[0]", "dates[2]", "foo", "weekdays[0]", "weekdays[2]"],
+        ),
+        (
+            "/v1/keys",
+            {"role": "boss", "tenant": "a b", "expires_at": "x", "name": "\n", "foo": 1},
+            ["expires_at", "foo", "name", "role", "tenant"],
+        ),
+        ("/v1/limits/city/x", {"concurrency": 0, "foo": 1}, ["concurrency", "foo", "scope"]),
+        ("/v1/queues/a%20b/pause", {"note": "\x00", "foo": 1}, ["foo", "name", "note"]),
+        ("/v1/recovery", {"rate": 0, "policy": "x"}, ["policy", "rate"]),
+    ],
+)
+def test_every_fault_has_its_place(owner: Owner, path: str, body: Any, fields: list[str]) -> None:
+    method = "PUT" if path.startswith(("/v1/calendars", "/v1/limits")) else "POST"
+    reply = owner.call(method, path, body)
+    assert (reply.status, sorted(reply.reasons)) == (422, fields)
+
+
+@pytest.mark.parametrize("route", [route for route in WRITING if route.request is not None], ids=named)
+def test_a_body_that_is_needed_and_not_there_is_asked_for(owner: Owner, route: ApiRoute) -> None:
+    thing = thing_for(owner, route)
+    reply = owner.call(route.method, thing.path(route))
+    if not operation_of(route).optional_body:
+        assert (reply.status, reply.json["detail"]) == (400, "a body is needed here: send JSON")
 
 
 @pytest.mark.parametrize("route", WITHOUT_BODY, ids=named)

@@ -214,8 +214,8 @@ async def delete(surface: Surface, request: Request) -> Response:
 
 
 async def pause(surface: Surface, request: Request) -> Response:
-    asked = await optional_body(request, PauseInput)
     problems = Problems()
+    asked = await optional_body(request, PauseInput, problems)
     check_note(asked.note, problems)
     problems.raise_any()
     job = await surface.operations.pause_job(
@@ -232,9 +232,9 @@ async def resume(surface: Surface, request: Request) -> Response:
 
 
 async def run_now(surface: Surface, request: Request) -> Response:
-    asked = await optional_body(request, RunNowInput)
-    tenant, job_id, version = tenant_of(request), job_id_of(request), expected_version(request)
     problems = Problems()
+    asked = await optional_body(request, RunNowInput, problems)
+    tenant, job_id, version = tenant_of(request), job_id_of(request), expected_version(request)
     dedupe = to_dedupe(asked, problems)
     problems.raise_any()
     job = await surface.insights.job(tenant, job_id)

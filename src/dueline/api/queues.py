@@ -28,7 +28,8 @@ async def get(surface: Surface, request: Request) -> Response:
 
 
 async def pause(surface: Surface, request: Request) -> Response:
-    asked, problems, name = await optional_body(request, PauseInput), Problems(), request.path_params["name"]
+    problems, name = Problems(), request.path_params["name"]
+    asked = await optional_body(request, PauseInput, problems)
     check_queue(name, problems, field="name")
     check_note(asked.note, problems)
     problems.raise_any()

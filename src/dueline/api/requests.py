@@ -103,15 +103,10 @@ async def json_body(request: Request, kind: type[T], problems: Problems) -> T:
     return read_body(await raw_body(request), kind, problems)
 
 
-async def optional_body(request: Request, kind: type[T]) -> T:
-    """The same for a body that may be left out, with its problems raised."""
+async def optional_body(request: Request, kind: type[T], problems: Problems) -> T:
+    """The same for a body that may be left out."""
     raw = await raw_body(request)
-    if not raw:
-        return kind()
-    problems = Problems()
-    asked = read_body(raw, kind, problems)
-    problems.raise_any()
-    return asked
+    return read_body(raw, kind, problems) if raw else kind()
 
 
 async def no_body(request: Request, query: Sequence[str]) -> None:

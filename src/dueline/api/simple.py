@@ -33,7 +33,6 @@ LIST_QUERY = ("status", "job_type", "limit", "cursor")
 async def create(surface: Surface, request: Request) -> Response:
     problems = Problems()
     asked = to_input(await json_body(request, SimpleJobInput, problems), problems)
-    problems.raise_any()
 
     def define(job_id: JobId, now_ms: int) -> Definition:
         return to_definition(asked, problems, job_id=job_id, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
@@ -46,7 +45,9 @@ async def update(surface: Surface, request: Request) -> Response:
     problems = Problems()
     said = await json_body(request, SimpleUpdateInput, problems)
     job_id, asked = to_job_id(said.job_id, problems), to_input(said, problems)
-    problems.raise_any()
+    if problems.found:
+        # There may be no job to look at, so it is read as a new one, to tell what else is wrong.
+        to_definition(asked, problems, job_id=job_id, now_ms=surface.operations.now_ms())
 
     def define(job: Job, now_ms: int) -> Definition:
         _target_of(job)

@@ -97,6 +97,8 @@ def _decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any]) -> Any
             raise Unreadable(f"the body is not JSON: {error}") from None
         raise
     except msgspec.DecodeError as error:
+        if raw == b"":
+            raise Unreadable("a body is needed here: send JSON") from None
         raise Unreadable(f"the body is not JSON: {error}") from None
     except UnicodeDecodeError:
         raise Unreadable("the body is not UTF-8") from None
