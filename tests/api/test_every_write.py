@@ -186,6 +186,29 @@ def test_no_update_of_many_writers_is_lost(owner: Owner) -> None:
     assert (job["target"]["body"]["sum"], job["version"]) == (WRITERS * INCREMENTS, WRITERS * INCREMENTS + 2)
 
 
+@pytest.mark.parametrize(
+    "target", [{"url": "http://127.0.0.1:9/", "body": {"a": 1}}, {"task": "report", "args": {"a": 1}}]
+)
+def test_what_was_read_can_be_changed_and_sent_back(owner: Owner, target: Any) -> None:
+    fields = {"concurrency": 2, "rate": {"limit": 5}, "notify": {"url": "http://127.0.0.1:9/"}, "run_timeout": "PT1H"}
+    job = owner.made(
+        "POST", "/v1/jobs", {"target": target, "schedule": "every weekday at 9:00 Europe/Berlin", **fields}
+    )
+    path, by_name = f"/v1/jobs/{job['id']}", f"/v1/jobs/by-name/{job['name']}"
+    assert owner.made("PUT", path, job) == owner.made("PUT", by_name, job) == owner.made("PATCH", path, job) == job
+    job = owner.made("PUT", path, job | {"priority": 1})
+    job = owner.made("PATCH", path, job | {"priority": 2})
+    job = owner.made("PUT", by_name, job | {"priority": 3})
+    assert (job["priority"], job["version"]) == (3, 4)
+    for method, place in (("PUT", path), ("PUT", by_name), ("PATCH", path)):
+        reply = owner.call(method, place, job | {"version": 3, "state": "paused", "queue": "a b", "foo": 1})
+        assert reply.reasons.keys() == {"version", "state", "queue", "foo"}
+        assert reply.reasons["version"] == "is set by Dueline, and is 4 now: leave it out"
+    assert owner.made("GET", path) == job
+    new = owner.call("PUT", "/v1/jobs/by-name/another", {name: job[name] for name in ("target", "id", "version")})
+    assert (new.status, set(new.reasons)) == (422, {"id", "version"})
+
+
 def test_an_edit_that_changes_nothing_writes_nothing(owner: Owner) -> None:
     job = job_of(owner, thing_for(owner, OF_A_JOB[0]))
     path = f"/v1/jobs/{job['id']}"

@@ -55,6 +55,7 @@ from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 from dueline.wire.reading import decode
 from dueline.wire.runs import RunView
+from dueline.wire.server_set import check_said, read_written, split
 
 LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "q", "limit", "cursor")
 
@@ -168,9 +169,10 @@ async def replace(surface: Surface, request: Request) -> Response:
     if is_create_only(request):
         await surface.insights.job(tenant_of(request), job_id_of(request))
         raise there_already()
-    asked = await json_body(request, JobInput, problems)
+    asked, said = read_written(await raw_body(request), problems)
 
     def define(job: Job, now_ms: int) -> Definition:
+        check_said(said, job, problems)
         return to_definition(
             asked,
             problems,
@@ -187,10 +189,11 @@ async def replace(surface: Surface, request: Request) -> Response:
 
 
 async def patch(surface: Surface, request: Request) -> Response:
-    merge_patch = decode(await raw_body(request, types=MERGE_PATCH))
+    merge_patch, said = split(decode(await raw_body(request, types=MERGE_PATCH)))
 
     def define(job: Job, now_ms: int) -> Definition:
         problems = Problems()
+        check_said(said, job, problems)
         return to_definition(
             patched(job.definition, merge_patch, problems),
             problems,
