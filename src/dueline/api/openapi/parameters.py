@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dueline.api.routes import ApiRoute
 from dueline.domain import limits
-from dueline.domain.events import EventType
+from dueline.domain.events import OF_ONE_RUN, EventType
 from dueline.domain.gates import Scope
 from dueline.domain.planning import MisfirePolicy
 from dueline.domain.states import JobState, RunKind, RunState
@@ -78,7 +78,11 @@ QUERY: Mapping[str, Parameter] = {
     "job_id": _JOB,
     "job_name": Parameter("Of the living job of this name; not beside `job_id`.", example="daily-report"),
     "run_id": _RUN,
-    "type": Parameter("Only such.", _one_of(EventType), "run.failed"),
+    "type": Parameter(
+        "Only such.",
+        {"type": "string", "enum": [kind.value for kind in EventType if kind not in OF_ONE_RUN]},
+        "run.failed",
+    ),
     "wait": Parameter(
         "How long a page may wait for something to tell, up to 30 s; not at all without it. A stream always waits.",
         DURATION,
