@@ -9,7 +9,7 @@ import pytest
 from dueline.api import events
 from dueline.domain import limits
 from dueline.domain.errors import StoreUnavailable
-from dueline.domain.events import EventMark, EventType
+from dueline.domain.events import OF_ONE_RUN, EventMark, EventType
 from dueline.domain.states import RunState
 from tests.api.serving import TARGET, ServedApi
 from tests.api.working import claim, end
@@ -322,7 +322,11 @@ def test_the_story_of_a_run_begins_with_what_was_and_ends_with_the_run(own_api: 
     ]
     assert ready.id is None
     assert ready.data["run"]["state"] == "ready"
-    assert started.data["attempt"] == {"worker": "w1", "outcome": None, "status": None, "error": None}
+    assert started.data["attempt"] == {"attempt": 1, "worker": "w1", "outcome": None, "status": None, "error": None}
+    with Listener(own_api.url, f"/v1/runs/{run_id}/events") as listener:
+        then = [one.data["run"] for one in listener.hear_many(4)]
+    assert [run["state"] for run in then] == ["ready", "running", "failed", "failed"]
+    assert [run["finished_at"] is None for run in then] == [True, True, False, False]
     assert ended.data["attempt"]["outcome"] == "succeeded"
     assert failed.data["run"]["reason"] == "run_timeout"
     with Listener(own_api.url, f"/v1/runs/{run_id}/events", last_id=started.id) as listener:
@@ -351,9 +355,12 @@ def test_there_is_no_story_of_a_run_that_is_not_there(api: ServedApi) -> None:
     assert (reply.status, list(reply.reasons)) == (422, ["cursor"])
 
 
-def test_every_type_is_known_to_the_filter(api: ServedApi) -> None:
+def test_a_type_that_never_comes_is_refused_by_the_filter(api: ServedApi) -> None:
     for kind in EventType:
-        assert api.call("GET", f"/v1/events?type={kind}", headers=JSON).status == 200
+        reply = api.call("GET", f"/v1/events?type={kind}", headers=JSON)
+        assert reply.status == (422 if kind in OF_ONE_RUN else 200)
+        if kind in OF_ONE_RUN:
+            assert "/v1/runs/{id}/events" in reply.reasons["type"]
 
 
 def test_a_store_that_is_away_is_waited_for(own_api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> None:

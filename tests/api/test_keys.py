@@ -3,12 +3,14 @@
 import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from dueline.api.app import ROUTES
 from dueline.api.routes import ApiRoute
 from dueline.domain.access import KeyRole
 from tests.api.serving import Reply, ServedApi
+from tests.api.things import NAMING, Owner, Thing, missing, named, thing_for
 
 ROLES = list(KeyRole)
 OPEN = {("GET", "/livez"), ("GET", "/readyz"), ("GET", "/v1/openapi.json"), ("GET", "/docs")}
@@ -33,6 +35,18 @@ ADMINS = {
     ("GET", "/v1/keys/{id}"),
     ("DELETE", "/v1/keys/{id}"),
 }
+
+WRITES_ITS_OWN = {
+    *("PUT /v1/calendars/{name}", "PUT /v1/jobs/by-name/{name}", "PUT /v1/limits/{scope}/{name}"),
+    *("PUT /v1/tenants/{tenant}", "PATCH /v1/tenants/{tenant}"),
+}
+"""What is not there is created."""
+EVERYBODYS = "/v1/job-types"
+"""What workers offer is for all tenants."""
+THERE_WHEN_NAMED = "/v1/queues/{name}"
+"""Nobody creates one: it is there as soon as somebody names it."""
+JUDGED_BY_TOKENS = ("/report", "/release", "/progress")
+"""What a worker tells of runs is refused run by run, whoever it is."""
 
 
 def made(api: ServedApi, role: str, *, tenant: str | None = None, **more: Any) -> Any:
@@ -91,46 +105,102 @@ def test_every_route_asks_for_a_key_that_may(api: ServedApi, keys: dict[tuple[st
         assert reply.status not in (401, 500, 503)
 
 
-def ways(job_id: str, run_id: str, key_id: str) -> list[tuple[str, str, Any]]:
-    body = {"target": {"url": "http://127.0.0.1:9/"}}
-    return [
-        ("GET", f"/v1/jobs/{job_id}", None),
-        ("PUT", f"/v1/jobs/{job_id}", body),
-        ("PATCH", f"/v1/jobs/{job_id}", {"priority": 3}),
-        ("POST", f"/v1/jobs/{job_id}/pause", None),
-        ("POST", f"/v1/jobs/{job_id}/resume", None),
-        ("POST", f"/v1/jobs/{job_id}/run", None),
-        ("GET", f"/v1/jobs/{job_id}/occurrences", None),
-        ("GET", f"/v1/runs/{run_id}", None),
-        ("GET", f"/v1/runs/{run_id}/why", None),
-        ("POST", f"/v1/runs/{run_id}/cancel", None),
-        ("GET", "/v1/calendars/holidays", None),
-        ("DELETE", "/v1/calendars/holidays", None),
-        ("DELETE", f"/v1/jobs/{job_id}", None),
-        ("GET", "/v1/tenants/acme", None),
-        ("GET", f"/v1/keys/{key_id}", None),
-        ("DELETE", f"/v1/keys/{key_id}", None),
-    ]
+def owners(api: ServedApi, keys: dict[tuple[str, str], str], tenant: str) -> dict[KeyRole, Owner]:
+    return {role: Owner(api, tenant, keys[tenant, role]) for role in ROLES}
 
 
-def test_what_is_anothers_is_not_there(api: ServedApi, keys: dict[tuple[str, str], str]) -> None:
+def read(owner: Owner, thing: Thing, route: ApiRoute) -> Any:
+    """What can be read at the path of a thing, and of a job of its body."""
+    first = route.path[: route.path.find("}") + 1]
+    readable = [one for one in NAMING if one.method == "GET" and one.path == first]
+    paths = [thing.path(one) for one in readable] + ([f"/v1/jobs/{thing.job_id}"] if thing.job_id else [])
+    return [owner.call("GET", path).body for path in paths]
+
+
+def test_a_route_about_something_new_fails_by_its_name(api: ServedApi) -> None:
+    stray = msgspec.structs.replace(NAMING[0], path="/v1/strays/{id}")
+    with pytest.raises(AssertionError, match=re.escape(named(stray))):
+        thing_for(Owner(api, "acme", ""), stray)
+
+
+@pytest.mark.parametrize("route", NAMING, ids=named)
+def test_what_is_ones_own_is_there_for_whoever_may(
+    api: ServedApi, keys: dict[tuple[str, str], str], route: ApiRoute
+) -> None:
+    """A role that is too small is told so, and changes nothing; any other gets what it asked for."""
+    own = owners(api, keys, "default" if is_shared(route) else "acme")
+    for role, owner in own.items():
+        thing = thing_for(own[KeyRole.ADMIN], route)
+        before = read(own[KeyRole.ADMIN], thing, route)
+        reply = owner.call(route.method, thing.path(route), thing.body(route))
+        if role.covers(needed(route)):
+            assert reply.status in (200, route.status), (role, reply.body)
+        else:
+            assert reply.status == 403, (role, reply.body)
+            assert read(own[KeyRole.ADMIN], thing, route) == before
+
+
+@pytest.mark.parametrize("route", NAMING, ids=named)
+def test_what_is_anothers_is_not_there(api: ServedApi, keys: dict[tuple[str, str], str], route: ApiRoute) -> None:
     """Whatever a stranger tries, it is the answer to something that never was; and the owner finds everything as it was left."""
-    own, stranger = bearer(keys["acme", "admin"]), bearer(keys["other", "admin"])
-    job = api.call("POST", "/v1/jobs", {"target": {"url": "http://127.0.0.1:9/"}}, headers=own).json
-    run = api.call("POST", f"/v1/jobs/{job['id']}/run", headers=own).json
-    api.call("PUT", "/v1/calendars/holidays", {"dates": ["2099-01-01"]}, headers=own)
-    key_id = made(api, "reader", tenant="acme")["id"]
-    for method, path, body in ways(job["id"], run["id"], key_id):
-        reply = api.call(method, path, body, headers=stranger)
-        assert reply.status == 404, (method, path, reply.body)
-    for path in ("/v1/jobs", "/v1/runs", "/v1/dead-letters", "/v1/calendars", "/v1/audit"):
-        text = api.call("GET", path, headers=stranger).body
-        assert job["id"].encode() not in text
-        assert run["id"].encode() not in text
-        assert b"holidays" not in text
-    for method, path, body in ways(job["id"], run["id"], key_id):
-        reply = api.call(method, path, body, headers=own)
-        assert reply.status < 300 or reply.status == 409, (method, path, reply.body)
+    tenant, strangers = "default" if is_shared(route) else "acme", owners(api, keys, "other")
+    owner = Owner(api, tenant, keys[tenant, "admin"])
+    thing = thing_for(owner, route)
+    before = read(owner, thing, route)
+    for role, stranger in strangers.items():
+        reply = stranger.call(route.method, thing.path(route), thing.body(route))
+        gone = stranger.call(route.method, missing(route).path(route), missing(route).body(route))
+        if is_shared(route) or not role.covers(needed(route)):
+            assert (reply.status, gone.status) == (403, 403), role
+        elif named(route) in WRITES_ITS_OWN:
+            # A name is free in every tenant but the one that has it, so the stranger has written one of its own.
+            assert reply.status in (200, 201)
+        elif route.path.startswith(EVERYBODYS):
+            assert (reply.status, gone.status) == (200, 404)
+        else:
+            assert (reply.status, gone.status) == (404, 404), (role, reply.body, gone.body)
+            assert told(reply, thing) == told(gone, missing(route))
+    assert read(owner, thing, route) == before
+
+
+def told(reply: Reply, thing: Thing) -> str:
+    """What an answer says, whatever the thing is called."""
+    text = reply.json["detail"]
+    for part in sorted({*thing.parts.values(), thing.job_id or ""}, key=len, reverse=True):
+        text = text.replace(part, "…") if len(part) > 2 else text
+    return re.sub(r"nothing-\d+", "…", text)
+
+
+@pytest.mark.parametrize("route", NAMING, ids=named)
+def test_what_never_was_is_not_there(api: ServedApi, keys: dict[tuple[str, str], str], route: ApiRoute) -> None:
+    own = owners(api, keys, "default" if is_shared(route) else "acme")
+    for role, owner in own.items():
+        thing = missing(route)
+        reply = owner.call(route.method, thing.path(route), thing.body(route))
+        if not role.covers(needed(route)):
+            assert reply.status == 403, (role, reply.body)
+        elif route.path.startswith(THERE_WHEN_NAMED) or named(route) in WRITES_ITS_OWN:
+            assert reply.status in (200, 201), (role, reply.body)
+        elif route.path.endswith(JUDGED_BY_TOKENS):
+            assert reply.json["accepted"] == []
+        else:
+            # A worker that is not known is told to register again.
+            assert reply.status == (409 if route.path.startswith("/v1/worker/") else 404), (role, reply.body)
+
+
+def test_what_is_anothers_is_in_no_list(api: ServedApi, keys: dict[tuple[str, str], str]) -> None:
+    """One of everything there is, and nothing of it in any list that a stranger reads."""
+    owner, stranger = Owner(api, "acme", keys["acme", "admin"]), Owner(api, "other", keys["other", "admin"])
+    things = [thing_for(owner, route) for route in NAMING if not is_shared(route)]
+    everybodys = [thing_for(owner, route) for route in NAMING if route.path.startswith(EVERYBODYS)]
+    names = {part for thing in things for part in thing.parts.values() if len(part) > 2} - {"acme"}
+    public = {part for thing in everybodys for part in thing.parts.values()}
+    lists = [route for route in ROUTES if route.method == "GET" and "{" not in route.path and not is_shared(route)]
+    for route in lists:
+        path = f"{route.path}?limit=500" if "limit" in route.query else route.path
+        body = stranger.call("GET", path).body.decode()
+        seen = [name for name in names - public if f'"{name}"' in body and not route.path.startswith(EVERYBODYS)]
+        assert seen == [], named(route)
 
 
 def test_a_job_is_of_the_tenant_of_the_key(api: ServedApi, keys: dict[tuple[str, str], str]) -> None:
@@ -187,6 +257,16 @@ def test_a_revoked_key_opens_nothing(api: ServedApi) -> None:
     assert (revoked.status, revoked.json["revoked_at"] is None) == (200, False)
     assert api.call("GET", "/v1/jobs", headers=bearer(new["key"])).status == 401
     assert api.call("DELETE", f"/v1/keys/{new['id']}").json == revoked.json
+
+
+def test_the_last_admin_of_all_cannot_shut_everybody_out(own_api: ServedApi) -> None:
+    (own,) = own_api.call("GET", "/v1/keys").json["items"]
+    refused = own_api.call("DELETE", f"/v1/keys/{own['id']}")
+    assert (refused.status, refused.json["type"]) == (409, "urn:dueline:problem:conflict")
+    assert "make a new one first" in refused.json["detail"]
+    new = made(own_api, "admin")
+    assert own_api.call("DELETE", f"/v1/keys/{own['id']}", headers=bearer(new["key"])).status == 200
+    assert own_api.call("GET", "/v1/keys").status == 401
 
 
 def test_an_expired_key_opens_nothing(api: ServedApi) -> None:

@@ -104,11 +104,14 @@ def test_a_paused_queue_gives_no_runs(own_api: ServedApi) -> None:
     found = queues(own_api)["q"]
     assert found == {**reply.json, "oldest_age_s": found["oldest_age_s"]}
     assert claims(own_api, "q") == 0
-    assert own_api.call("POST", "/v1/queues/q/pause").json["note"] is None
+    assert own_api.call("POST", "/v1/queues/q/pause").json["note"] == "why"
+    assert own_api.call("POST", "/v1/queues/q/pause", {"note": "another"}).json["note"] == "another"
     resumed = own_api.call("POST", "/v1/queues/q/resume")
     assert (resumed.status, resumed.json["paused"], resumed.json["ready"]) == (200, False, 1)
     assert claims(own_api, "q") == 1
-    assert own_api.call("POST", "/v1/queues/q/resume").status == 404
+    again = own_api.call("POST", "/v1/queues/q/resume")
+    assert (again.status, again.json["paused"], again.json["note"]) == (200, False, None)
+    assert own_api.call("POST", "/v1/queues/q/pause").json["note"] is None
 
 
 def test_a_queue_without_runs_can_be_paused(own_api: ServedApi) -> None:

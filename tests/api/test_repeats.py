@@ -185,9 +185,6 @@ def test_what_was_refused_may_be_corrected_with_the_same_key(own_api: ServedApi)
 
 
 def test_what_found_nothing_to_do_may_be_sent_again_with_the_same_key(own_api: ServedApi) -> None:
-    assert post(own_api, "/v1/queues/mail/resume", {}).status == 404
-    assert own_api.call("POST", "/v1/queues/mail/pause").status == 200
-    assert post(own_api, "/v1/queues/mail/resume", {}).status == 200
     run = post(own_api, "/v1/runs", {"target": TARGET, "dedupe_key": "d"}).json
     assert post(own_api, "/v1/runs", {"target": TARGET, "dedupe_key": "d"}, key="k2").status == 409
     assert own_api.call("POST", f"/v1/runs/{run['id']}/cancel").status == 200

@@ -4,17 +4,20 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from dueline.api.app import ROUTES
+from dueline.api.openapi.document import operation_of
 from tests.api.serving import ServedApi
 from tests.support.keys import AUTHORIZED
 
 CONFIG = Path(__file__).parent / "schemathesis.toml"
 CASES = int(os.environ.get("CASES") or 2_000)
 SEED = 20_260_329
+(READ_FROM,) = [operation_of(route).id for route in ROUTES if route.path == "/v1/openapi.json"]
 OPERATIONS = len(ROUTES) - 1
 """All but the one that it reads the document from."""
 
@@ -38,6 +41,22 @@ def cases_sent(api: ServedApi, folder: Path, *, examples: int, phases: str, seed
         assert report["operations"]["tested"] == OPERATIONS
     generated: int = report["test_cases"]["generated"]
     return generated
+
+
+def test_what_a_path_says_wholly_is_held_to_it() -> None:
+    """A new route of the kind is missed by its name."""
+    held = {
+        operation_of(route).id
+        for route in ROUTES
+        if route.method in ("GET", "DELETE") and not route.query and not route.writes_job
+    }
+    told = [
+        name
+        for one in tomllib.loads(CONFIG.read_text())["operations"]
+        if one.get("checks", {}).get("positive_data_acceptance", {}).get("enabled")
+        for name in one["include-operation-id"]
+    ]
+    assert set(told) == held - {READ_FROM}
 
 
 def test_nothing_is_found_in_a_minute(api: ServedApi, tmp_path: Path) -> None:

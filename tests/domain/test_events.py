@@ -198,6 +198,35 @@ def test_the_story_of_a_run_from_its_first_step_to_its_last() -> None:
     assert at_ms == sorted(at_ms) == [0, 11, 15, 21, 25, 90]
 
 
+def states(run: Run) -> list[tuple[str, int, str | None, bool]]:
+    runs = [event.run for event in story(run) if event.run is not None]
+    return [(then.state.value, then.attempt, then.worker, then.finished_ms is not None) for then in runs]
+
+
+def test_what_is_told_of_the_past_is_the_run_as_it_was_then() -> None:
+    ended = msgspec.structs.replace(
+        a_run(RunState.FAILED, attempts=(an_attempt(1, OutcomeKind.LOST), an_attempt(2), an_attempt(3))),
+        finished_ms=START_MS + 35,
+        worker="w3",
+        reason="refused",
+    )
+    assert states(ended) == [
+        ("ready", 0, None, False),
+        ("running", 1, "w1", False),
+        ("ready", 1, None, False),
+        ("running", 2, "w2", False),
+        ("retrying", 2, None, False),
+        ("running", 3, "w3", False),
+        ("failed", 3, "w3", True),
+        ("failed", 3, "w3", True),
+    ]
+    assert [event.run.reason for event in story(ended) if event.run][:6] == [None] * 6
+    cancelled = a_run(RunState.CANCELLED, attempts=(an_attempt(1),))
+    assert states(cancelled)[-2:] == [("retrying", 1, None, False), ("cancelled", 1, None, True)]
+    later = msgspec.structs.replace(a_run(RunState.SCHEDULED), due_ms=START_MS + 60_000)
+    assert states(later) == [("scheduled", 0, None, False)]
+
+
 def test_a_step_keeps_its_number_while_the_run_goes_on() -> None:
     one, two = an_attempt(1), an_attempt(2)
     lives = [

@@ -70,7 +70,7 @@ def drop_shards(world: World, owner: str, epochs: Mapping[int, int]) -> None:
 
 
 def pause_queue(world: World, queue: str, note: str | None) -> None:
-    world.paused[queue] = note
+    world.paused[queue] = world.paused.get(queue) if note is None else note
 
 
 def resume_queue(world: World, queue: str) -> bool:

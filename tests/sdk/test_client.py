@@ -345,3 +345,6 @@ def test_what_is_not_there_and_what_is_taken(client: Client) -> None:
         client.jobs.create(url=URL, name="taken")
     with pytest.raises(errors.VersionMismatch):
         client.jobs.delete(job.id, if_version=2)
+    for write in (client.jobs.pause, client.jobs.resume, client.jobs.run):
+        with pytest.raises(errors.VersionMismatch):
+            write(job.id, if_version=2)

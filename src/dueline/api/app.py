@@ -44,7 +44,7 @@ from dueline.api.problems import Refused, problem_response
 from dueline.api.ratelimits import asking, rate_limit_headers
 from dueline.api.repeats import answer_once, has_key
 from dueline.api.requestids import REQUEST_ID, request_id_of
-from dueline.api.requests import Query
+from dueline.api.requests import Query, check_preconditions, no_body
 from dueline.api.routes import ApiRoute, Surface, Vitals
 
 _REQUEST_ID = REQUEST_ID.encode()
@@ -147,6 +147,9 @@ class Endpoint:
             Query(request, ()).check()
         if route.method == "GET":
             return await route.handler(self._surface, request)
+        if route.request is None:
+            await no_body(request, route.query)
+        check_preconditions(request, of_job=route.writes_job, may_create=route.puts_job)
         with self._writes.watched():
             if has_key(request):
                 return await answer_once(self._surface, request, route)

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.answers import json_answer
-from dueline.api.requests import job_id_of, json_body, tenant_of
+from dueline.api.requests import expected_version, job_id_of, json_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.access import KeyRole
 from dueline.domain.ids import run_text
@@ -31,6 +31,7 @@ async def backfill(surface: Surface, request: Request) -> Response:
             overlap=asked.overlap,
             dry_run=asked.dry_run,
         ),
+        expected_version=expected_version(request),
     )
     view = BackfillView(
         dry_run=asked.dry_run,

@@ -66,12 +66,14 @@ async def get(surface: Surface, request: Request) -> Response:
 
 
 async def redrive(surface: Surface, request: Request) -> Response:
-    body, problems = await optional_body(request, RedriveInput), Problems()
+    problems = Problems()
+    body = await optional_body(request, RedriveInput, problems)
     check_key(body.key, problems)
-    problems.raise_any()
+    if body.target is None:
+        problems.raise_any()
     tenant, run_id = tenant_of(request), run_id_of(request, noun="dead letter")
     asked = RedriveAsked(key=body.key, version=body.version)
-    edit = None if body.target is None else _edit(body.target, surface.payload_bytes_max)
+    edit = None if body.target is None else _edit(body.target, problems, surface.payload_bytes_max)
     new_id = await surface.dead_letters.redrive(tenant, run_id, asked, edit=edit)
     # It is read back, because the same wish may have made it long ago. If that fails, the wish can be repeated.
     view = run_view(await surface.insights.run(tenant, new_id))
@@ -118,11 +120,10 @@ def _filter(request: Request, match: Match) -> DeadLetterFilter:
     )
 
 
-def _edit(form: TargetForm, payload_bytes_max: int) -> EditExecution:
-    """Puts another target in place of the one that failed. What is wrong with it is Invalid."""
+def _edit(form: TargetForm, problems: Problems, payload_bytes_max: int) -> EditExecution:
+    """Puts another target in place of the one that failed. What is wrong with it, or was told before, is Invalid."""
 
     def edit(run: Run, execution: Execution) -> Execution:
-        problems = Problems()
         has_job = run.job_id is not None
         target = to_target(form, problems, payload_bytes_max=payload_bytes_max, has_job=has_job)
         problems.raise_any()

@@ -61,8 +61,8 @@ _HOLDING_MAX = 100_000
 
 
 async def register(surface: Surface, request: Request) -> Response:
-    asked = await optional_body(request, RegisterInput)
     problems = Problems()
+    asked = await optional_body(request, RegisterInput, problems)
     check_names_list(asked.queues, "queues", problems, most=_QUEUES_MAX, noun="queues")
     check_labels(asked.labels, "labels", problems)
     check_count(asked.slots, "slots", problems, least=1, most=_BUSY_MAX)
@@ -97,8 +97,8 @@ async def register(surface: Surface, request: Request) -> Response:
 
 
 async def heartbeat(surface: Surface, request: Request) -> Response:
-    asked = await optional_body(request, HeartbeatInput)
     problems = Problems()
+    asked = await optional_body(request, HeartbeatInput, problems)
     check_count(asked.busy, "busy", problems, least=0, most=_BUSY_MAX)
     rates = read_rates(asked.rates, problems)
     problems.raise_any()
@@ -108,8 +108,8 @@ async def heartbeat(surface: Surface, request: Request) -> Response:
 
 
 async def lease(surface: Surface, request: Request) -> Response:
-    asked = await optional_body(request, LeaseInput)
     problems = Problems()
+    asked = await optional_body(request, LeaseInput, problems)
     check_count(asked.limit, "limit", problems, least=0, most=limits.CLAIM_BATCH)
     wait_ms = read_duration(asked.wait, "wait", problems, least_ms=0, most_ms=_WAIT_MS_MAX)
     holding = None

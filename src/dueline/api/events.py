@@ -12,7 +12,7 @@ from dueline.api.routes import ApiRoute, Surface
 from dueline.api.streaming import Blocks, EventStream, wants_page
 from dueline.domain import limits
 from dueline.domain.errors import NotFound, StoreUnavailable
-from dueline.domain.events import Event, EventFilter, EventMark, EventType, parse_mark, parse_step, story
+from dueline.domain.events import OF_ONE_RUN, Event, EventFilter, EventMark, EventType, parse_mark, parse_step, story
 from dueline.domain.ids import RunId
 from dueline.domain.run import Run
 from dueline.domain.states import TERMINAL, RunState
@@ -30,11 +30,16 @@ _AWAY_S = 1.0
 
 async def follow(surface: Surface, request: Request) -> Response:
     query = Query(request, QUERY)
+    wanted = query.choice("type", EventType)
+    if wanted in OF_ONE_RUN:
+        query.problems.add(
+            "type", f"{wanted} is told of single runs only, by GET /v1/runs/{{id}}/events: it would never come here"
+        )
     match = EventFilter(
         tenant=tenant_of(request),
         job_id=query.job_id(),
         run_id=query.run_id(),
-        type=query.choice("type", EventType),
+        type=wanted,
     )
     wait_s, limit, last_id = query.wait_s(most_ms=_WAIT_MS_MAX), query.limit(), _last_id(query, request)
     asked: EventMark | None = None

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api import named
-from dueline.api.answers import job_answer, json_answer, new_run_answer
+from dueline.api.answers import job_answer, json_answer, known_job_answer, new_run_answer
 from dueline.api.bulk import none_done
 from dueline.api.problems import refusal_problem
 from dueline.api.requests import (
@@ -55,6 +55,7 @@ from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 from dueline.wire.reading import decode
 from dueline.wire.runs import RunView
+from dueline.wire.server_set import check_said, read_written, split
 
 LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "q", "limit", "cursor")
 
@@ -160,7 +161,7 @@ def _jobs_page(mark: bytes, found: list[Job], limit: int) -> Response:
 
 
 async def get(surface: Surface, request: Request) -> Response:
-    return job_answer(await surface.insights.job(tenant_of(request), job_id_of(request)))
+    return known_job_answer(await surface.insights.job(tenant_of(request), job_id_of(request)), request)
 
 
 async def replace(surface: Surface, request: Request) -> Response:
@@ -168,9 +169,10 @@ async def replace(surface: Surface, request: Request) -> Response:
     if is_create_only(request):
         await surface.insights.job(tenant_of(request), job_id_of(request))
         raise there_already()
-    asked = await json_body(request, JobInput, problems)
+    asked, said = read_written(await raw_body(request), problems)
 
     def define(job: Job, now_ms: int) -> Definition:
+        check_said(said, job, problems)
         return to_definition(
             asked,
             problems,
@@ -187,10 +189,11 @@ async def replace(surface: Surface, request: Request) -> Response:
 
 
 async def patch(surface: Surface, request: Request) -> Response:
-    merge_patch = decode(await raw_body(request, types=MERGE_PATCH))
+    merge_patch, said = split(decode(await raw_body(request, types=MERGE_PATCH)))
 
     def define(job: Job, now_ms: int) -> Definition:
         problems = Problems()
+        check_said(said, job, problems)
         return to_definition(
             patched(job.definition, merge_patch, problems),
             problems,
@@ -214,25 +217,33 @@ async def delete(surface: Surface, request: Request) -> Response:
 
 
 async def pause(surface: Surface, request: Request) -> Response:
-    asked = await optional_body(request, PauseInput)
     problems = Problems()
+    asked = await optional_body(request, PauseInput, problems)
     check_note(asked.note, problems)
     problems.raise_any()
-    return job_answer(await surface.operations.pause_job(tenant_of(request), job_id_of(request), note=asked.note))
+    job = await surface.operations.pause_job(
+        tenant_of(request), job_id_of(request), note=asked.note, expected_version=expected_version(request)
+    )
+    return job_answer(job)
 
 
 async def resume(surface: Surface, request: Request) -> Response:
-    return job_answer(await surface.operations.resume_job(tenant_of(request), job_id_of(request)))
+    version = expected_version(request)
+    return job_answer(
+        await surface.operations.resume_job(tenant_of(request), job_id_of(request), expected_version=version)
+    )
 
 
 async def run_now(surface: Surface, request: Request) -> Response:
-    asked = await optional_body(request, RunNowInput)
-    tenant, job_id = tenant_of(request), job_id_of(request)
     problems = Problems()
+    asked = await optional_body(request, RunNowInput, problems)
+    tenant, job_id, version = tenant_of(request), job_id_of(request), expected_version(request)
     dedupe = to_dedupe(asked, problems)
     problems.raise_any()
     job = await surface.insights.job(tenant, job_id)
-    answer = await surface.operations.run_job_unique(tenant, job_id, dedupe, force=asked.force)
+    answer = await surface.operations.run_job_unique(
+        tenant, job_id, dedupe, force=asked.force, expected_version=version
+    )
     if not answer.written:
         return await standing_answer(surface, tenant, answer)
     definition = job.definition

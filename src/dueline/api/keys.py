@@ -28,7 +28,6 @@ class _Of(msgspec.Struct, frozen=True):
 async def create(surface: Surface, request: Request) -> Response:
     problems = Problems()
     asked = await json_body(request, KeyInput, problems)
-    problems.raise_any()
     expires_ms = check_key(asked, problems)
     problems.raise_any()
     tenant = _tenant(request, asked.tenant)

@@ -10,7 +10,7 @@ from dueline.api.answers import json_answer
 from dueline.api.requests import Query, json_body
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.access import KeyRole
-from dueline.domain.errors import Invalid, NotFound
+from dueline.domain.errors import NotFound
 from dueline.domain.gates import Scope
 from dueline.engine.limiting import StandingLimit
 from dueline.wire.labels import CONTROL
@@ -42,12 +42,11 @@ async def get(surface: Surface, request: Request) -> Response:
 
 
 async def put(surface: Surface, request: Request) -> Response:
-    scope = _scope(request)
+    scope, problems = _scope(request), Problems()
     if scope is None:
-        raise Invalid(("scope", f"must be {' or '.join(SCOPES)}"))
-    problems = Problems()
+        problems.add("scope", f"must be {' or '.join(SCOPES)}")
     asked = await json_body(request, LimitInput, problems)
-    limit = to_limit(scope, request.path_params["name"], asked, problems)
+    limit = to_limit(scope or Scope.QUEUE, request.path_params["name"], asked, problems)
     problems.raise_any()
     return json_answer(_view(await surface.limiting.put(limit)))
 

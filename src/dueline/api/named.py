@@ -6,14 +6,14 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dueline.api.answers import job_answer, json_answer
+from dueline.api.answers import job_answer, json_answer, known_job_answer
 from dueline.api.problems import Refused
 from dueline.api.requests import (
     DRY_RUN_QUERY,
     expected_version,
     is_create_only,
     is_dry_run,
-    json_body,
+    raw_body,
     tenant_of,
     there_already,
 )
@@ -24,6 +24,7 @@ from dueline.domain.job import Definition, Job
 from dueline.wire.jobs import JobInput, JobView, job_view, to_definition
 from dueline.wire.labels import CONTROL
 from dueline.wire.problems import Problems
+from dueline.wire.server_set import Said, check_said, read_written
 
 _TRIED = 3
 """How often to look again when others create, rename or delete the job meanwhile."""
@@ -34,7 +35,7 @@ async def get(surface: Surface, request: Request) -> Response:
     job = None if CONTROL.search(name) else await surface.insights.job_named(tenant_of(request), name)
     if job is None:
         raise NotFound("job", repr(name[:64]))
-    return job_answer(job)
+    return known_job_answer(job, request)
 
 
 async def put(surface: Surface, request: Request) -> Response:
@@ -64,9 +65,10 @@ class _Wish:
         self._create_only = is_create_only(request)
         self._problems = Problems()
         self._asked = JobInput(target=msgspec.UNSET)
+        self._said: Said = {}
 
     async def read(self) -> None:
-        asked = await json_body(self._request, JobInput, self._problems)
+        asked, self._said = read_written(await raw_body(self._request), self._problems)
         if asked.name not in (None, self._name):
             self._problems.add("name", "must be the one in the path, or be left out")
         self._asked = msgspec.structs.replace(asked, name=self._name)
@@ -98,11 +100,13 @@ class _Wish:
         return json_answer(job_view(changed)) if self._dry_run else job_answer(changed)
 
     def _first(self, job_id: JobId, now_ms: int) -> Definition:
+        check_said(self._said, None, self._problems)
         return self._defined(job_id, now_ms, current=None)
 
     def _next(self, job: Job, now_ms: int) -> Definition:
         if job.definition.name != self._name:
             raise _MovedOn
+        check_said(self._said, job, self._problems)
         return self._defined(job.id, now_ms, current=job.definition)
 
     def _defined(self, job_id: JobId, now_ms: int, *, current: Definition | None) -> Definition:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.answers import job_answer, json_answer
-from dueline.api.requests import Query, job_id_of, json_body, tenant_of
+from dueline.api.requests import Query, expected_version, job_id_of, json_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.durations import DAY_MS
 from dueline.domain.ids import JobId
@@ -70,8 +70,7 @@ async def move(surface: Surface, request: Request) -> Response:
     if at_ms == to_ms and not problems.found:
         problems.add("to", "is where it comes already")
     problems.raise_any()
-    change = OccurrenceChange(ChangeKind.MOVE, to_ms)
-    return job_answer(await surface.operations.change_occurrence(tenant_of(request), job_id_of(request), at_ms, change))
+    return await _changed(surface, request, at_ms, OccurrenceChange(ChangeKind.MOVE, to_ms))
 
 
 async def _change(surface: Surface, request: Request, kind: ChangeKind) -> Response:
@@ -79,8 +78,14 @@ async def _change(surface: Surface, request: Request, kind: ChangeKind) -> Respo
     asked = await json_body(request, OccurrenceInput, problems)
     at_ms = to_instant(asked.at, "at", problems)
     problems.raise_any()
-    change = OccurrenceChange(kind)
-    return job_answer(await surface.operations.change_occurrence(tenant_of(request), job_id_of(request), at_ms, change))
+    return await _changed(surface, request, at_ms, OccurrenceChange(kind))
+
+
+async def _changed(surface: Surface, request: Request, at_ms: int, change: OccurrenceChange) -> Response:
+    job = await surface.operations.change_occurrence(
+        tenant_of(request), job_id_of(request), at_ms, change, expected_version=expected_version(request)
+    )
+    return job_answer(job)
 
 
 ROUTES = (

@@ -28,7 +28,8 @@ async def get(surface: Surface, request: Request) -> Response:
 
 
 async def pause(surface: Surface, request: Request) -> Response:
-    asked, problems, name = await optional_body(request, PauseInput), Problems(), request.path_params["name"]
+    problems, name = Problems(), request.path_params["name"]
+    asked = await optional_body(request, PauseInput, problems)
     check_queue(name, problems, field="name")
     check_note(asked.note, problems)
     problems.raise_any()
@@ -36,7 +37,7 @@ async def pause(surface: Surface, request: Request) -> Response:
 
 
 async def resume(surface: Surface, request: Request) -> Response:
-    return json_answer(_view(await surface.fleet.resume_queue(name_of(request, noun="paused queue"))))
+    return json_answer(_view(await surface.fleet.resume_queue(name_of(request, noun="queue"))))
 
 
 def name_of(request: Request, *, noun: str) -> str:

@@ -29,8 +29,9 @@ async def plan(surface: Surface, request: Request) -> Response:
 
 
 async def apply(surface: Surface, request: Request) -> Response:
-    body = await optional_body(request, RecoveryInput)
-    asked = _asked(request, body.policy, body.rate, Problems())
+    problems = Problems()
+    body = await optional_body(request, RecoveryInput, problems)
+    asked = _asked(request, body.policy, body.rate, problems)
     return json_answer(_view(await surface.recoveries.apply(asked), applied=True))
 
 

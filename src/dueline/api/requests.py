@@ -19,7 +19,7 @@ from dueline.domain.ids import JobId, RunId, parse_job_id, parse_run_id
 from dueline.domain.words import words_in
 from dueline.wire.labels import CONTROL, read_duration, read_instant
 from dueline.wire.problems import Problems
-from dueline.wire.reading import read_body
+from dueline.wire.reading import WHOLE, decode, read_body
 
 T = TypeVar("T", bound=msgspec.Struct)
 E = TypeVar("E", bound=StrEnum)
@@ -30,10 +30,9 @@ JSON = ("application/json",)
 DRY_RUN_QUERY = ("dry_run",)
 MERGE_PATCH = ("application/merge-patch+json", "application/json")
 _UTF8 = frozenset({"utf-8", "utf8", '"utf-8"'})
-_TAG = re.compile(r'"v([1-9][0-9]{0,8})"')
+_TAG = re.compile(r'(?P<weak>W/)?"(?P<opaque>[!#-~\x80-\xff]*)"')
+_VERSION = re.compile(r"v([1-9][0-9]{0,8})", re.ASCII)
 _NUMBER_LETTERS_MAX = 9
-_NEVER = 0
-"""A version that no job has: versions begin at 1."""
 
 
 def caller_of(request: Request) -> Caller:
@@ -104,28 +103,68 @@ async def json_body(request: Request, kind: type[T], problems: Problems) -> T:
     return read_body(await raw_body(request), kind, problems)
 
 
-async def optional_body(request: Request, kind: type[T]) -> T:
-    """The same for a body that may be left out, with its problems raised."""
+async def optional_body(request: Request, kind: type[T], problems: Problems) -> T:
+    """The same for a body that may be left out."""
     raw = await raw_body(request)
-    if not raw:
-        return kind()
+    return read_body(raw, kind, problems) if raw else kind()
+
+
+async def no_body(request: Request, query: Sequence[str]) -> None:
+    """Refuse what a body says to a route that takes none: whoever sent it would think that it was heard. `{}` says nothing."""
+    raw = await raw_body(request) if _comes_with_body(request) else b""
+    said = decode(raw) if raw else {}
+    if not isinstance(said, dict):
+        raise Invalid((WHOLE, "must be left out here, or be {}"))
     problems = Problems()
-    asked = read_body(raw, kind, problems)
+    for name in said:
+        place = (
+            f"is a parameter of the query: ?{name}=…"
+            if name in query
+            else "unknown field: nothing is said in the body here"
+        )
+        problems.add(CONTROL.sub("?", name), place)
     problems.raise_any()
-    return asked
+
+
+def _comes_with_body(request: Request) -> bool:
+    return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
 
 
 def expected_version(request: Request) -> int | None:
-    """The version that If-Match names; None without one or with `*`. A tag that is not ours matches no version."""
-    header = request.headers.get("if-match")
-    if header is None or header.strip() == "*":
+    """The version that If-Match names; None without one or with `*`. A tag that no job can have is refused as one that does not match."""
+    sent = request.headers.getlist("if-match")
+    header = ", ".join(sent).strip()
+    if not sent or header == "*":
         return None
-    tag = _TAG.fullmatch(header.strip())
-    if tag is None and "," in header:
-        problems = Problems()
-        problems.add("If-Match", "give one entity tag, or *")
-        problems.raise_any()
-    return _NEVER if tag is None else int(tag[1])
+    tag = _TAG.fullmatch(header)
+    if tag is None:
+        raise Refused(
+            400, "bad-header", "If-Match must be one entity tag in double quotes, as the ETag of a job has it, or *."
+        )
+    version = _VERSION.fullmatch(tag["opaque"])
+    if tag["weak"]:
+        raise Refused(
+            412, "version-mismatch", 'If-Match has a weak entity tag, which never matches: leave out W/, as in "v3".'
+        )
+    if version is None:
+        raise Refused(
+            412, "version-mismatch", 'If-Match has a tag that no job has: the ETag of a job is its version, as in "v3".'
+        )
+    return int(version[1])
+
+
+def check_preconditions(request: Request, *, of_job: bool, may_create: bool) -> None:
+    """Refuse conditions of a write that takes effect whatever they say."""
+    if not of_job and "if-match" in request.headers:
+        raise Refused(400, "bad-header", "If-Match is for writes to one job, and this is none: leave it out.")
+    if not may_create and "if-none-match" in request.headers:
+        raise Refused(400, "bad-header", "If-None-Match is for a PUT of a job, and this is none: leave it out.")
+
+
+def is_known(request: Request, etag: str) -> bool:
+    """Whether the caller has what bears this tag, by If-None-Match. The comparison is the weak one, as of all that is read."""
+    header = ", ".join(request.headers.getlist("if-none-match")).strip()
+    return header == "*" or etag in (tag[0].removeprefix("W/") for tag in _TAG.finditer(header))
 
 
 def is_create_only(request: Request) -> bool:

@@ -125,6 +125,10 @@ def make_surface(
 Handler = Callable[[Surface, Request], Awaitable[Response]]
 
 
+_OF_A_JOB = ("/v1/jobs/{id}", "/v1/jobs/by-name/{name}", "/job/{id}", "/job/update")
+"""Where paths begin that name one job, or whose body does."""
+
+
 class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     """`request` and `response` are the types of the bodies, None where there is none; `query` names the parameters."""
 
@@ -150,6 +154,16 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is answered while the store is away too, and so a key must do that was known before."""
     shows_once: bool = False
     """Whether the answer holds what nobody may see again, so that it is not kept to be given again."""
+
+    @property
+    def writes_job(self) -> bool:
+        """Whether it changes one job, or makes runs of it: then it takes effect only at the version that If-Match names."""
+        return self.method != "GET" and self.path.startswith(_OF_A_JOB)
+
+    @property
+    def puts_job(self) -> bool:
+        """Whether it writes a whole job, and may be asked to replace none."""
+        return self.method == "PUT" and self.writes_job and self.path.endswith("}")
 
     @property
     def role(self) -> KeyRole:

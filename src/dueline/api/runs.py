@@ -150,7 +150,8 @@ async def cancel(surface: Surface, request: Request) -> Response:
 
 
 async def retry(surface: Surface, request: Request) -> Response:
-    body, problems = await optional_body(request, RetryInput), Problems()
+    problems = Problems()
+    body = await optional_body(request, RetryInput, problems)
     if body.key is not None:
         check_key(body.key, problems)
     problems.raise_any()

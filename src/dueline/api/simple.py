@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api.answers import json_answer
-from dueline.api.requests import Query, job_id_of, json_body, tenant_of
+from dueline.api.requests import Query, expected_version, job_id_of, json_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.errors import Conflict
 from dueline.domain.ids import JobId
@@ -33,7 +33,6 @@ LIST_QUERY = ("status", "job_type", "limit", "cursor")
 async def create(surface: Surface, request: Request) -> Response:
     problems = Problems()
     asked = to_input(await json_body(request, SimpleJobInput, problems), problems)
-    problems.raise_any()
 
     def define(job_id: JobId, now_ms: int) -> Definition:
         return to_definition(asked, problems, job_id=job_id, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
@@ -46,7 +45,9 @@ async def update(surface: Surface, request: Request) -> Response:
     problems = Problems()
     said = await json_body(request, SimpleUpdateInput, problems)
     job_id, asked = to_job_id(said.job_id, problems), to_input(said, problems)
-    problems.raise_any()
+    if problems.found:
+        # There may be no job to look at, so it is read as a new one, to tell what else is wrong.
+        to_definition(asked, problems, job_id=job_id, now_ms=surface.operations.now_ms())
 
     def define(job: Job, now_ms: int) -> Definition:
         _target_of(job)
@@ -56,7 +57,9 @@ async def update(surface: Surface, request: Request) -> Response:
         )
         return updated(current, definition, problems, keep_name=said.name is None)
 
-    job = await surface.operations.edit_job(tenant_of(request), job_id, define, expected_version=None)
+    job = await surface.operations.edit_job(
+        tenant_of(request), job_id, define, expected_version=expected_version(request)
+    )
     return json_answer(_view(job))
 
 
@@ -75,7 +78,9 @@ async def list_page(surface: Surface, request: Request) -> Response:
 
 
 async def delete(surface: Surface, request: Request) -> Response:
-    await surface.operations.delete_job(tenant_of(request), job_id_of(request), expected_version=None)
+    await surface.operations.delete_job(
+        tenant_of(request), job_id_of(request), expected_version=expected_version(request)
+    )
     return Response(status_code=204)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Literal, NoReturn
 
@@ -59,33 +59,57 @@ def next_free_day(calendars: Sequence[Calendar], day: int, step: Literal[1, -1])
 def read_calendar(dates: Sequence[str], weekdays: Sequence[str], *, field: str) -> Calendar:
     """The calendar of `2026-12-25`, `2026-12-24/2027-01-01` (both included), `12-25` (every year), and of days of the week by name.
 
-    A problem is named by its place: `dates[3]`, behind the field if there is one.
+    All that is wrong is Invalid, each problem named by its place: `dates[3]`, behind the field if there is one.
     """
     prefix = f"{field}." if field else ""
     if len(dates) > limits.CALENDAR_DATES_MAX:
         raise Invalid(
             (f"{prefix}dates", f"there are more than {limits.CALENDAR_DATES_MAX}: write days in a row as a range")
         )
-    yearly: set[tuple[int, int]] = set()
-    ranges: list[tuple[int, int]] = []
+    found = _Found()
     for number, text in enumerate(dates):
-        where = f"{prefix}dates[{number}]"
+        found.take(f"{prefix}dates[{number}]", text, found.date)
+    for number, text in enumerate(weekdays):
+        found.take(f"{prefix}weekdays[{number}]", text, found.weekday)
+    if len(found.weekdays) == 7:
+        every = "a calendar that excludes every day of the week leaves none: name fewer"
+        found.refused.append((f"{prefix}weekdays", every))
+    if found.refused:
+        raise Invalid(*found.refused)
+    return Calendar(tuple(sorted(found.weekdays)), tuple(sorted(found.yearly)), merged(found.ranges))
+
+
+class _Found:
+    """What was read of a calendar so far, and what of it could not be: all of that is told at once."""
+
+    def __init__(self) -> None:
+        self.yearly: set[tuple[int, int]] = set()
+        self.ranges: list[tuple[int, int]] = []
+        self.weekdays: set[int] = set()
+        self.refused: list[tuple[str, str]] = []
+
+    def take(self, where: str, text: str, read: Callable[[str, str], None]) -> None:
+        if len(self.refused) < limits.PROBLEMS_MAX:
+            try:
+                read(where, text)
+            except Invalid as error:
+                self.refused.extend(error.problems)
+
+    def date(self, where: str, text: str) -> None:
         every_year = _YEARLY.fullmatch(text)
         if every_year:
-            month, day = int(every_year.group(1)), int(every_year.group(2))
             _day(f"{_LEAP_YEAR}-{text}", text, where)
-            yearly.add((month, day))
-            continue
+            self.yearly.add((int(every_year.group(1)), int(every_year.group(2))))
+            return
         first_text, slash, last_text = text.partition("/")
         first = _day(first_text, text, where)
         last = _day(last_text, text, where) if slash else first
         if last < first:
             _refuse(where, text, "ends before it begins")
-        ranges.append((first, last))
-    numbers = {_weekday(text, f"{prefix}weekdays[{number}]") for number, text in enumerate(weekdays)}
-    if len(numbers) == 7:
-        raise Invalid((f"{prefix}weekdays", "a calendar that excludes every day of the week leaves none: name fewer"))
-    return Calendar(tuple(sorted(numbers)), tuple(sorted(yearly)), merged(ranges))
+        self.ranges.append((first, last))
+
+    def weekday(self, where: str, text: str) -> None:
+        self.weekdays.add(_weekday(text, where))
 
 
 def calendar_dates(calendar: Calendar) -> list[str]:

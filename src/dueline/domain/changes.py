@@ -144,7 +144,7 @@ def edit(
 
 
 def pause(hand: JobInHand, *, note: str | None) -> JobChange:
-    """Stop planning and starting. Runs under way end by themselves; runs that wait are held."""
+    """Stop planning and starting. Runs under way end by themselves; runs that wait are held. Without a note the one that is there stays."""
     job = hand.job
     if _state(hand) not in (JobState.ACTIVE, JobState.PAUSED):
         raise Conflict(f"a {job.state} job cannot be paused")
@@ -154,7 +154,7 @@ def pause(hand: JobInHand, *, note: str | None) -> JobChange:
         state=JobState.PAUSED,
         definition=job.definition,
         position=_undecided(hand),
-        pause_note=note,
+        pause_note=job.pause_note if note is None else note,
         unplan=_ids(planned),
         hold=_ids(waiting),
     )

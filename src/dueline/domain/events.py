@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.ids import JobId, RunId
 from dueline.domain.job import Job
-from dueline.domain.run import Attempt, Run
+from dueline.domain.run import Attempt, OutcomeKind, Run
 from dueline.domain.states import TERMINAL, JobState, RunState
 
 _MARK = re.compile(r"([0-9a-f]{1,12})-([0-9]{1,15})-([0-9]{1,9})")
@@ -52,7 +53,11 @@ class EventType(StrEnum):
     RUN_STATE = "run.state"
     ATTEMPT_STARTED = "attempt.started"
     ATTEMPT_ENDED = "attempt.ended"
-    """These four are told of one run to whoever asks for it alone."""
+    """These four are told of one run to whoever asks for it alone: see `OF_ONE_RUN`."""
+
+
+OF_ONE_RUN = frozenset({EventType.RUN_CREATED, EventType.RUN_STATE, EventType.ATTEMPT_STARTED, EventType.ATTEMPT_ENDED})
+"""What is read from the row of a run while somebody follows it, and recorded nowhere: it is in no stream of all."""
 
 
 def end_type(state: RunState) -> EventType:
@@ -186,22 +191,51 @@ def story(run: Run, *, after: int = 0) -> list[Event]:
     An attempt has the two numbers behind those of the one before it, and the end one that is behind all that was told while the run was
     live. An attempt that was given back before it began is told as the next one, which has its number.
     """
-    steps = {1: Event(id="1", type=EventType.RUN_CREATED, at_ms=run.created_ms, run=run)}
+    steps = {1: Event(id="1", type=EventType.RUN_CREATED, at_ms=run.created_ms, run=_created(run))}
     number = 1
     for attempt in run.attempts:
         began_ms = attempt.claimed_ms if attempt.started_ms is None else attempt.started_ms
-        steps[number + 1] = _began(run, number + 1, at_ms=began_ms, worker=attempt.worker)
+        steps[number + 1] = _began(run, number + 1, nth=attempt.attempt, at_ms=began_ms, worker=attempt.worker)
         number += 3
         steps[number - 1] = Event(
-            id=f"{number - 1}", type=EventType.ATTEMPT_ENDED, at_ms=attempt.finished_ms, run=run, attempt=attempt
+            id=f"{number - 1}",
+            type=EventType.ATTEMPT_ENDED,
+            at_ms=attempt.finished_ms,
+            run=_after(run, attempt),
+            attempt=attempt,
         )
     if run.state is RunState.RUNNING and run.claimed_ms is not None:
         began_ms = max(run.claimed_ms, run.due_ms)
-        steps[number + 1] = _began(run, number + 1, at_ms=began_ms, worker=run.worker)
+        steps[number + 1] = _began(run, number + 1, nth=run.attempt, at_ms=began_ms, worker=run.worker)
     if run.state in TERMINAL and run.finished_ms is not None:
         steps[number + 3] = Event(id=f"{number + 3}", type=end_type(run.state), at_ms=run.finished_ms, run=run)
     return [event for step, event in steps.items() if step > after]
 
 
-def _began(run: Run, number: int, *, at_ms: int, worker: str | None) -> Event:
-    return Event(id=f"{number}", type=EventType.ATTEMPT_STARTED, at_ms=at_ms, run=run, worker=worker)
+def _began(run: Run, number: int, *, nth: int, at_ms: int, worker: str | None) -> Event:
+    then = _then(run, RunState.RUNNING, attempt=nth, worker=worker, started_ms=at_ms)
+    return Event(id=f"{number}", type=EventType.ATTEMPT_STARTED, at_ms=at_ms, run=then, worker=worker)
+
+
+def _created(run: Run) -> Run:
+    """The run as it was when it was written."""
+    later = max(run.scheduled_ms, run.due_ms if run.attempt == 0 else 0) > run.created_ms + limits.AHEAD_MS
+    return _then(run, RunState.SCHEDULED if later else RunState.READY)
+
+
+def _after(run: Run, attempt: Attempt) -> Run:
+    """The run as an attempt left it: at its end, or waiting for another one."""
+    is_last = attempt is run.attempts[-1] and run.state in TERMINAL
+    if is_last and (run.finished_ms == attempt.finished_ms or run.state is RunState.SUCCEEDED):
+        return run
+    waits = RunState.READY if attempt.outcome.kind is OutcomeKind.LOST else RunState.RETRYING
+    return _then(run, waits, attempt=attempt.attempt, started_ms=attempt.started_ms)
+
+
+def _then(
+    run: Run, state: RunState, *, attempt: int = 0, worker: str | None = None, started_ms: int | None = None
+) -> Run:
+    """A live run as it was at an earlier moment. When it is due is what it is by now: nobody keeps what it was."""
+    return msgspec.structs.replace(
+        run, state=state, attempt=attempt, worker=worker, started_ms=started_ms, finished_ms=None, reason=None
+    )

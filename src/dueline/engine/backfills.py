@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.changes import compiled
+from dueline.domain.changes import check_version, compiled
 from dueline.domain.errors import Conflict, Invalid, NotFound
 from dueline.domain.firing import make_run
 from dueline.domain.ids import JobId, RunId, job_text
@@ -55,12 +55,15 @@ class Backfills:
         self._time = time
         self._quotas = quotas
 
-    async def backfill(self, tenant: str, job_id: JobId, asked: BackfillAsked) -> list[BackfillRun]:
+    async def backfill(
+        self, tenant: str, job_id: JobId, asked: BackfillAsked, *, expected_version: int | None = None
+    ) -> list[BackfillRun]:
         """Write the runs, or with `dry_run` only tell them. The same range asked for twice is written once. More than the tenant's quota
         for one backfill are OverQuota."""
         job = await self._store.job(tenant, job_id)
         if job is None:
             raise NotFound("job", job_text(job_id))
+        check_version(job, expected_version)
         now_ms = self._time().now_ms()
         occurrences = await self._occurrences(job, asked, now_ms=now_ms)
         (await self._quotas.of(tenant)).check_backfill(len(occurrences))

@@ -80,13 +80,13 @@ class Fleet:
         return self._load(states.get(queue, _empty(queue)), await self._store.nodes())
 
     async def pause_queue(self, queue: str, *, note: str | None) -> QueueLoad:
-        """Pause a queue, which may have no runs yet. One that is paused gets the new note."""
+        """Pause a queue, which may have no runs yet. One that is paused gets the new note, or without one keeps what it has."""
         await self._store.pause_queue(queue, note=note)
         return await self.queue(queue)
 
     async def resume_queue(self, queue: str) -> QueueLoad:
-        if not await self._store.resume_queue(queue):
-            raise NotFound("paused queue", queue)
+        """Start its runs again. One that is not paused stays as it is."""
+        await self._store.resume_queue(queue)
         return await self.queue(queue)
 
     def _load(self, state: QueueState, nodes: Sequence[Node]) -> QueueLoad:

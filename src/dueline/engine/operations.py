@@ -156,6 +156,8 @@ class Operations:
         written: the answer is the job as it would be."""
         calendars: changes.Calendars = {}
         quotas = await self._quotas.of(tenant)
+        # Then the request is written down with the change, also where that is none: it must not be carried out later.
+        is_noted = IN_HAND.get() is not None
 
         def decide(hand: changes.JobInHand) -> changes.JobChange:
             changes.check_version(hand.job, expected_version)
@@ -165,6 +167,9 @@ class Operations:
             names = () if definition.schedule is None else definition.schedule.calendars
             if not calendars.keys() >= set(names):
                 raise _CalendarsNeeded(definition)
+            if definition == hand.job.definition and not is_noted:
+                # Nothing changes, so nothing is written: it was not updated.
+                raise _OnlyAsked(hand.job)
             change = changes.edit(hand, definition, calendars=calendars)
             if dry_run:
                 raise _OnlyAsked(changes.changed_job(hand, change))
@@ -182,38 +187,61 @@ class Operations:
                 return asked.job
         raise Conflict("the job was changed meanwhile: read it again, then decide")
 
-    async def change_occurrence(self, tenant: str, job_id: JobId, at_ms: int, change: OccurrenceChange) -> Job:
+    async def change_occurrence(
+        self,
+        tenant: str,
+        job_id: JobId,
+        at_ms: int,
+        change: OccurrenceChange,
+        *,
+        expected_version: int | None = None,
+    ) -> Job:
         """Leave out, move, or put back one coming occurrence of a job."""
 
         def decide(hand: changes.JobInHand) -> changes.JobChange:
+            changes.check_version(hand.job, expected_version)
             schedule = change_occurrence(hand, at_ms, change)
             definition = msgspec.structs.replace(hand.job.definition, schedule=schedule)
             return changes.edit(hand, definition, calendars=hand.calendars)
 
         return await self._store.change_job(tenant, job_id, decide)
 
-    async def pause_job(self, tenant: str, job_id: JobId, *, note: str | None) -> Job:
-        return await self._store.change_job(tenant, job_id, lambda hand: changes.pause(hand, note=note))
+    async def pause_job(
+        self, tenant: str, job_id: JobId, *, note: str | None, expected_version: int | None = None
+    ) -> Job:
+        """Pause a job. One that is paused keeps the note that it has, unless there is another."""
 
-    async def resume_job(self, tenant: str, job_id: JobId) -> Job:
-        return await self._store.change_job(tenant, job_id, changes.resume)
+        def decide(hand: changes.JobInHand) -> changes.JobChange:
+            changes.check_version(hand.job, expected_version)
+            return changes.pause(hand, note=note)
+
+        return await self._store.change_job(tenant, job_id, decide)
+
+    async def resume_job(self, tenant: str, job_id: JobId, *, expected_version: int | None = None) -> Job:
+        def decide(hand: changes.JobInHand) -> changes.JobChange:
+            changes.check_version(hand.job, expected_version)
+            return changes.resume(hand)
+
+        return await self._store.change_job(tenant, job_id, decide)
 
     async def delete_job(self, tenant: str, job_id: JobId, *, expected_version: int | None) -> None:
         await self._store.change_job(
             tenant, job_id, lambda hand: changes.delete(hand, expected_version=expected_version)
         )
 
-    async def run_job(self, tenant: str, job_id: JobId, *, force: bool) -> RunId:
+    async def run_job(self, tenant: str, job_id: JobId, *, force: bool, expected_version: int | None = None) -> RunId:
         """Run a job now, also while it is paused; its schedule does not move. Overlap and the job's dedupe key are respected unless forced:
         the answer may be a run that stands for it, and Conflict where none does."""
-        answer = await self.run_job_unique(tenant, job_id, None, force=force)
+        answer = await self.run_job_unique(tenant, job_id, None, force=force, expected_version=expected_version)
         if answer.refused:
             raise Conflict(answer.refusal)
         return answer.run_id
 
-    async def run_job_unique(self, tenant: str, job_id: JobId, dedupe: Dedupe | None, *, force: bool) -> UniqueAnswer:
+    async def run_job_unique(
+        self, tenant: str, job_id: JobId, dedupe: Dedupe | None, *, force: bool, expected_version: int | None = None
+    ) -> UniqueAnswer:
         """The same, unless another run has the key and is in the way: the one that is asked for, or else the job's own unless forced."""
-        job = await self._job_to_run(tenant, job_id)
+        job = await self._job_to_run(tenant, job_id, expected_version)
         run = self._manual_run(job, force=force)
         if dedupe is None and not force:
             dedupe = job.definition.dedupe
@@ -223,10 +251,12 @@ class Operations:
         (answer,) = await self._store.enqueue_unique([UniqueRun(run, dedupe)], atomic=True)
         return answer
 
-    async def _job_to_run(self, tenant: str, job_id: JobId) -> Job:
+    async def _job_to_run(self, tenant: str, job_id: JobId, expected_version: int | None) -> Job:
         job = await self._store.job(tenant, job_id)
         if job is None:
             raise NotFound("job", job_text(job_id))
+        # The run is of the version that is looked at here, whatever becomes of the job before it is written.
+        changes.check_version(job, expected_version)
         if job.state is JobState.CANCELLED:
             raise Conflict("a cancelled job cannot be run")
         await self._quotas.take_runs(tenant, 1)

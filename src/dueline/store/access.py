@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from dueline.domain.access import ApiKey
+from dueline.domain.errors import Conflict
 
 
 class KeyStore(Protocol):
@@ -22,4 +23,13 @@ class KeyStore(Protocol):
         """The keys of a tenant by their ids, above one, revoked ones included."""
 
     async def revoke_api_key(self, key_id: str) -> ApiKey | None:
-        """Have a key end now, if it has not ended before; None if there is no such key."""
+        """Have a key end now, if it has not ended before; None if there is no such key. Raises Conflict where it is the last one, neither
+        revoked nor expired, of an admin of the tenant that governs: nobody could make another."""
+
+
+def last_admin() -> Conflict:
+    """Why the last key that can make others is not revoked."""
+    return Conflict(
+        "this is the last admin key of the tenant default, and nobody could make another: make a new one first, and revoke this with it. "
+        "Where none is left, `dueline db key` makes one"
+    )

@@ -44,6 +44,7 @@ class JobEventView(msgspec.Struct, frozen=True, kw_only=True):
 class AttemptEventView(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt that began, or ended with an `outcome`."""
 
+    attempt: int
     worker: str | None
     outcome: OutcomeKind | None
     status: int | None
@@ -115,8 +116,12 @@ def _attempt_view(event: Event) -> AttemptEventView | None:
     if event.attempt is not None:
         outcome = event.attempt.outcome
         return AttemptEventView(
-            worker=event.attempt.worker, outcome=outcome.kind, status=outcome.status, error=outcome.error
+            attempt=event.attempt.attempt,
+            worker=event.attempt.worker,
+            outcome=outcome.kind,
+            status=outcome.status,
+            error=outcome.error,
         )
-    if event.type is EventType.ATTEMPT_STARTED:
-        return AttemptEventView(worker=event.worker, outcome=None, status=None, error=None)
+    if event.type is EventType.ATTEMPT_STARTED and event.run is not None:
+        return AttemptEventView(attempt=event.run.attempt, worker=event.worker, outcome=None, status=None, error=None)
     return None

@@ -50,10 +50,16 @@ def decode(raw: bytes | msgspec.Raw) -> Any:
 
 def read_body(raw: bytes | msgspec.Raw, kind: type[T], problems: Problems) -> T:
     """A request from its bytes. What does not fit is told to `problems`, and is UNSET or its default in the answer."""
+    read = read_fast(raw, kind)
+    return read_value(decode(raw), kind, problems) if read is None else read
+
+
+def read_fast(raw: bytes | msgspec.Raw, kind: type[T]) -> T | None:
+    """The same where all of it is right; None otherwise."""
     try:
         return cast(T, _decode(raw, decoder_of(kind)))
     except msgspec.ValidationError:
-        return read_value(decode(raw), kind, problems)
+        return None
 
 
 def read_value(value: Any, kind: type[T], problems: Problems) -> T:
@@ -97,6 +103,8 @@ def _decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any]) -> Any
             raise Unreadable(f"the body is not JSON: {error}") from None
         raise
     except msgspec.DecodeError as error:
+        if raw == b"":
+            raise Unreadable("a body is needed here: send JSON") from None
         raise Unreadable(f"the body is not JSON: {error}") from None
     except UnicodeDecodeError:
         raise Unreadable("the body is not UTF-8") from None

@@ -69,7 +69,8 @@ def to_input(asked: SimpleJobInput, problems: Problems) -> JobInput:
             problems.add("timezone", "goes with named fields and with what recurs: an instant says its own offset")
         text = asked.schedule
         schedule = ScheduleForm(at=text) if once else ScheduleForm(text=text, timezone=asked.timezone)
-    task = "" if asked.job_type is UNSET else asked.job_type
+    # What could not be read was told, so something that can be stands for it.
+    task = "unread" if asked.job_type is UNSET else asked.job_type
     return JobInput(target=TargetForm(type="task", task=task, args=asked.payload), name=asked.name, schedule=schedule)
 
 

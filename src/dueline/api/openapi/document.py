@@ -112,10 +112,12 @@ def _operation(
     headers = ["X-Request-Id"]
     if route.method == "POST":
         headers.append("Idempotency-Key")
-    if told.if_match:
+    if route.writes_job:
         headers.append("If-Match")
-    if told.if_match and route.method == "PUT":
+    if route.puts_job:
         headers.append("If-None-Match")
+    if _may_be_known(route, told):
+        headers.append("If-None-Match-Read")
     if told.streams:
         headers.append("Last-Event-ID")
     written: dict[str, Any] = {
@@ -156,6 +158,9 @@ def _answers(
     links = [f"#/components/links/{name}" for name in _followed(route, routes)]
     if links:
         found[str(route.status)]["links"] = {ref.rpartition("/")[2]: {"$ref": ref} for ref in links}
+    if _may_be_known(route, told):
+        headers = {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", "ETag")}
+        found["304"] = {"description": "The job is at the version that `If-None-Match` names.", "headers": headers}
     for status, words in told.also.items():
         found[str(status)] = _success(route, status, told, schemas, words)
     for status, slugs in refusals_by_status(_problems(route, told)).items():
@@ -183,6 +188,11 @@ def _success(route: ApiRoute, status: int, told: Operation, schemas: Schemas, wo
     return answer
 
 
+def _may_be_known(route: ApiRoute, told: Operation) -> bool:
+    """Whether an answer has a tag by which whoever asks again can say that it is there."""
+    return route.method == "GET" and "ETag" in told.headers
+
+
 def _problems(route: ApiRoute, told: Operation) -> set[str]:
     """What a route may refuse, and why: by what it takes, and by what is told of it."""
     found = {"invalid", "internal", *told.problems}
@@ -193,16 +203,14 @@ def _problems(route: ApiRoute, told: Operation) -> set[str]:
         found.add("unavailable")
     if "{" in route.path:
         found.add("not-found")
-    if route.request is not None:
-        found |= {"unreadable", "unsupported-media-type"}
-    if route.request is not None or route.method == "POST":
-        # A key goes with the body, so that is read even where nobody looks into it.
-        found |= {"body-too-slow", "too-large"}
+    if route.method != "GET":
+        # A route that takes no body reads one all the same, to refuse what it says.
+        found |= {"unreadable", "bad-header", "unsupported-media-type", "body-too-slow", "too-large"}
     if route.method == "POST":
         found |= {"in-progress", "answer-lost"}
     if route.shows_once:
         found.add("shown-once")
-    if told.if_match:
+    if route.writes_job:
         found.add("version-mismatch")
     return found
 

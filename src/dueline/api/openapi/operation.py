@@ -29,7 +29,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Other statuses of success, and when."""
     headers: tuple[str, ...] = ()
     """Of the answer, beyond those that every answer has."""
-    if_match: bool = False
     media_type: str = JSON
     streams: bool = False
     """Whether it goes on as server-sent events, and is a page of JSON to whoever asks for that."""

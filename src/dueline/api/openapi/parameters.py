@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dueline.api.routes import ApiRoute
 from dueline.domain import limits
-from dueline.domain.events import EventType
+from dueline.domain.events import OF_ONE_RUN, EventType
 from dueline.domain.gates import Scope
 from dueline.domain.planning import MisfirePolicy
 from dueline.domain.states import JobState, RunKind, RunState
@@ -83,7 +83,11 @@ QUERY: Mapping[str, Parameter] = {
     "job_id": _JOB,
     "job_name": Parameter("Of the living job of this name; not beside `job_id`.", example="daily-report"),
     "run_id": _RUN,
-    "type": Parameter("Only such.", _one_of(EventType), "run.failed"),
+    "type": Parameter(
+        "Only such.",
+        {"type": "string", "enum": [kind.value for kind in EventType if kind not in OF_ONE_RUN]},
+        "run.failed",
+    ),
     "wait": Parameter(
         "How long a page may wait for something to tell, up to 30 s; not at all without it. A stream always waits.",
         DURATION,
@@ -180,8 +184,8 @@ HEADERS: Mapping[str, dict[str, Any]] = {
     "If-Match": {
         "name": "If-Match",
         "in": "header",
-        "description": "The `ETag` that was read: the write takes effect only at that version, otherwise 412.",
-        "schema": {"type": "string"},
+        "description": "The `ETag` that was read: the write takes effect only at that version, otherwise 412. `*` is any.",
+        "schema": {"type": "string", "pattern": r'^("v[1-9][0-9]{0,8}"|\*)$'},
         "example": '"v3"',
     },
     "If-None-Match": {
@@ -190,6 +194,13 @@ HEADERS: Mapping[str, dict[str, Any]] = {
         "description": "`*`: write only where there is none, otherwise 412.",
         "schema": {"type": "string", "enum": ["*"]},
         "example": "*",
+    },
+    "If-None-Match-Read": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` that was read: 304 while the job is at that version.",
+        "schema": {"type": "string"},
+        "example": '"v3"',
     },
     "Last-Event-ID": {
         "name": "Last-Event-ID",

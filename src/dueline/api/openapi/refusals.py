@@ -22,6 +22,11 @@ class Refusal(NamedTuple):
 
 REFUSALS: Mapping[str, Refusal] = {
     "unreadable": Refusal(400, "Send JSON.", "the body is not JSON: JSON is malformed: expected ':' (byte 9)"),
+    "bad-header": Refusal(
+        400,
+        "Correct the header that `detail` names, or leave it out.",
+        "If-Match must be one entity tag in double quotes, as the ETag of a job has it, or *.",
+    ),
     "unauthorized": Refusal(
         401,
         "Send a key that is known, and neither revoked nor expired, as `Authorization: Bearer KEY`.",

@@ -162,14 +162,14 @@ class Jobs(Resource[D]):
         return Call(NoneType, (job_id,), if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/pause")
-    def pause(self, job_id: str, *, note: str | None = None) -> Call[JobView]:
-        """Stop planning and starting runs of a job. `note` says why, for whoever finds it so."""
-        return Call(JobView, (job_id,), body={"note": note})
+    def pause(self, job_id: str, *, note: str | None = None, if_version: int | None = None) -> Call[JobView]:
+        """Stop planning and starting runs of a job. `note` says why, for whoever finds it so; asked again without one, it stays."""
+        return Call(JobView, (job_id,), body={"note": note}, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/resume")
-    def resume(self, job_id: str) -> Call[JobView]:
+    def resume(self, job_id: str, *, if_version: int | None = None) -> Call[JobView]:
         """Go on. What was held or missed meanwhile follows the misfire policy."""
-        return Call(JobView, (job_id,))
+        return Call(JobView, (job_id,), if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/run")
     def run(
@@ -177,13 +177,14 @@ class Jobs(Resource[D]):
         job_id: str,
         *,
         force: bool = False,
+        if_version: int | None = None,
         idempotency_key: str | None = None,
         **dedupe: Unpack[DedupeFields],
     ) -> Call[RunView]:
         """Run a job now, also while it is paused; answers the run, or with a `dedupe_key` the one that stands for it. `force` runs it
         beside others, whatever its overlap policy and its limits say."""
         body = {"force": force, **without_none(to_plain(dedupe))}
-        return Call(RunView, (job_id,), body=body, idempotency_key=idempotency_key)
+        return Call(RunView, (job_id,), body=body, if_version=if_version, idempotency_key=idempotency_key)
 
     @listing("GET /v1/jobs/{id}/versions")
     def versions(self, job_id: str, *, page_size: int | None = None) -> Call[Page[VersionView]]:
@@ -247,19 +248,20 @@ class Jobs(Resource[D]):
         return found[:count]
 
     @endpoint("POST /v1/jobs/{id}/skip")
-    def skip(self, job_id: str, at: Instant) -> Call[JobView]:
+    def skip(self, job_id: str, at: Instant, *, if_version: int | None = None) -> Call[JobView]:
         """Leave out one coming occurrence, by the instant at which the schedule has it."""
-        return Call(JobView, (job_id,), body={"at": to_text(at, "at")})
+        return Call(JobView, (job_id,), body={"at": to_text(at, "at")}, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/move")
-    def move(self, job_id: str, at: Instant, to: Instant) -> Call[JobView]:
+    def move(self, job_id: str, at: Instant, to: Instant, *, if_version: int | None = None) -> Call[JobView]:
         """Move one coming occurrence to another instant."""
-        return Call(JobView, (job_id,), body={"at": to_text(at, "at"), "to": to_text(to, "to")})
+        body = {"at": to_text(at, "at"), "to": to_text(to, "to")}
+        return Call(JobView, (job_id,), body=body, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/restore")
-    def restore(self, job_id: str, at: Instant) -> Call[JobView]:
+    def restore(self, job_id: str, at: Instant, *, if_version: int | None = None) -> Call[JobView]:
         """Put one occurrence back that was left out or moved."""
-        return Call(JobView, (job_id,), body={"at": to_text(at, "at")})
+        return Call(JobView, (job_id,), body={"at": to_text(at, "at")}, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/backfill")
     def backfill(
@@ -272,13 +274,14 @@ class Jobs(Resource[D]):
         rate: float | None = None,
         overlap: str | None = None,
         dry_run: bool = False,
+        if_version: int | None = None,
         idempotency_key: str | None = None,
     ) -> Call[BackfillView]:
         """Run a job for its occurrences from one instant to before another, both past. `dry_run` only tells which; the same range
         asked for again is not written again."""
         said = {"cap": cap, "rate": rate, "overlap": overlap}
         body = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "dry_run": dry_run, **without_none(said)}
-        return Call(BackfillView, (job_id,), body=body, idempotency_key=idempotency_key)
+        return Call(BackfillView, (job_id,), body=body, if_version=if_version, idempotency_key=idempotency_key)
 
 
 def _expected(page: Page[OccurrenceView]) -> Occurrences:

@@ -29,7 +29,7 @@ class Queues(Resource[D]):
 
     @endpoint("POST /v1/queues/{name}/resume")
     def resume(self, name: str) -> Call[QueueView]:
-        """Start runs again. NotFound for a queue that is not paused."""
+        """Start runs again. A queue that is not paused stays as it is."""
         return Call(QueueView, (name,))
 
     @endpoint("GET /v1/queues/{name}/shares")

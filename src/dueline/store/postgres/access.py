@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dueline.domain.access import ApiKey
+from dueline.domain.access import ApiKey, KeyRole
 from dueline.domain.errors import Conflict
+from dueline.domain.job import DEFAULT_TENANT
+from dueline.store.access import last_admin
 from dueline.store.postgres.part import Part, queries
 from dueline.store.records import new_key_columns, to_api_key
 
@@ -34,5 +36,9 @@ class KeyPart(Part):
         return [to_api_key(row) for row in await self._database.fetch(_SQL["page"], tenant, after or "", limit)]
 
     async def revoke_api_key(self, key_id: str) -> ApiKey | None:
-        rows = await self._database.fetch(_SQL["revoke"], key_id)
+        async with self._database.transaction() as connection:
+            await connection.execute(_SQL["lock"])
+            rows = await connection.fetch(_SQL["revoke"], key_id, DEFAULT_TENANT, KeyRole.ADMIN.value)
+            if not rows and await connection.fetch(_SQL["get"], key_id):
+                raise last_admin()
         return to_api_key(rows[0]) if rows else None

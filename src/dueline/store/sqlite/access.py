@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dueline.domain.access import ApiKey
+from dueline.domain.access import ApiKey, KeyRole
 from dueline.domain.errors import Conflict
+from dueline.domain.job import DEFAULT_TENANT
+from dueline.store.access import last_admin
 from dueline.store.records import new_key_columns, to_api_key
 from dueline.store.sqlite.part import Part, queries
 from dueline.store.sqlite.session import Session
@@ -49,5 +51,7 @@ def _api_keys_page(session: Session, tenant: str, after: str | None, limit: int)
 
 
 def _revoke_api_key(session: Session, key_id: str) -> ApiKey | None:
-    rows = session.rows(_SQL["revoke"], key_id)
+    rows = session.rows(_SQL["revoke"], key_id, DEFAULT_TENANT, KeyRole.ADMIN.value)
+    if not rows and _api_key(session, key_id) is not None:
+        raise last_admin()
     return to_api_key(rows[0]) if rows else None

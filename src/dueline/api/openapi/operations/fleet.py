@@ -14,11 +14,16 @@ OPERATIONS = {
     "GET /v1/queues/{name}": Operation(id="queues.get", description="One that nobody has named yet is empty."),
     "POST /v1/queues/{name}/pause": Operation(
         id="queues.pause",
-        description="Schedules go on and their runs wait; those under way end by themselves.",
+        description=(
+            "Schedules go on and their runs wait; those under way end by themselves. Asked again without a note, the one that is there "
+            "stays."
+        ),
         requests={"with a note": {"note": "the mail server is down"}},
         optional_body=True,
     ),
-    "POST /v1/queues/{name}/resume": Operation(id="queues.resume", description="404 for one that is not paused."),
+    "POST /v1/queues/{name}/resume": Operation(
+        id="queues.resume", description="One that is not paused stays as it is."
+    ),
     "GET /v1/queues/{name}/shares": Operation(
         id="queues.shares",
         description="Everybody who has runs ready in it or got some lately, those who got most first.",

@@ -62,7 +62,11 @@ OPERATIONS = {
         },
         problems=("conflict", "over-quota"),
     ),
-    "GET /v1/jobs/{id}": Operation(id="jobs.get", headers=("ETag",)),
+    "GET /v1/jobs/{id}": Operation(
+        id="jobs.get",
+        description="With `If-None-Match` 304 while it is at that version: what people write of it is the same.",
+        headers=("ETag",),
+    ),
     "PUT /v1/jobs/{id}": Operation(
         id="jobs.update",
         description=(
@@ -72,7 +76,6 @@ OPERATIONS = {
         requests={"a new schedule": _WEEKDAYS | {"schedule": {"cron": "30 8 * * 1-5", "timezone": "Europe/Berlin"}}},
         problems=("conflict",),
         headers=("ETag",),
-        if_match=True,
     ),
     "PATCH /v1/jobs/{id}": Operation(
         id="jobs.patch",
@@ -86,18 +89,19 @@ OPERATIONS = {
         },
         problems=("conflict",),
         headers=("ETag",),
-        if_match=True,
     ),
     "DELETE /v1/jobs/{id}": Operation(
         id="jobs.delete",
         description=(
             "Nothing more is planned, unstarted runs are cancelled, running ones end, the history stays, and the name can be used again."
         ),
-        if_match=True,
     ),
     "POST /v1/jobs/{id}/pause": Operation(
         id="jobs.pause",
-        description="Runs under way end by themselves, waiting ones are held. A finished job cannot be paused.",
+        description=(
+            "Runs under way end by themselves, waiting ones are held. Asked again without a note, the one that is there stays. A finished "
+            "job cannot be paused."
+        ),
         requests={"with a note": {"note": "the target is being moved"}},
         optional_body=True,
         problems=("conflict",),
@@ -105,7 +109,7 @@ OPERATIONS = {
     ),
     "POST /v1/jobs/{id}/resume": Operation(
         id="jobs.resume",
-        description="What was held or missed meanwhile follows the misfire policy.",
+        description="What was held or missed meanwhile follows the misfire policy. A job that is active stays as it is.",
         problems=("conflict",),
         headers=("ETag",),
     ),

@@ -37,7 +37,12 @@ OPERATIONS = {
     ),
     "GET /v1/keys/{id}": Operation(id="keys.get"),
     "DELETE /v1/keys/{id}": Operation(
-        id="keys.revoke", description="It stays in the list, with `revoked_at`. To revoke it again changes nothing."
+        id="keys.revoke",
+        description=(
+            "It stays in the list, with `revoked_at`. To revoke it again changes nothing. The last admin key of the tenant `default` is "
+            "refused: make a new one first."
+        ),
+        problems=("conflict",),
     ),
     "GET /v1/caller": Operation(id="keys.caller"),
 }

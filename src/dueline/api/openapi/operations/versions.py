@@ -8,7 +8,9 @@ _TARGET = {"type": "http", "url": "https://example.com/reports"}
 
 OPERATIONS = {
     "GET /v1/jobs/by-name/{name}": Operation(
-        id="jobs.get_named", description="A name may hold slashes, percent-encoded or not.", headers=("ETag",)
+        id="jobs.get_named",
+        description="A name may hold slashes, percent-encoded or not. `If-None-Match` works as by its id.",
+        headers=("ETag",),
     ),
     "PUT /v1/jobs/by-name/{name}": Operation(
         id="jobs.put_named",
@@ -20,7 +22,6 @@ OPERATIONS = {
         problems=("conflict", "over-quota"),
         also={201: "It was created."},
         headers=("ETag", "Location"),
-        if_match=True,
     ),
     "GET /v1/jobs/{id}/versions": Operation(
         id="jobs.versions",
@@ -42,6 +43,5 @@ OPERATIONS = {
         ),
         problems=("conflict",),
         headers=("ETag",),
-        if_match=True,
     ),
 }

@@ -22,10 +22,10 @@ ORDER BY coalesce(c.queue, p.queue) COLLATE "C";
 SELECT queue, reason, count(*) FROM dueline.runs WHERE state IN ('held', 'scheduled') AND reason IS NOT NULL GROUP BY queue, reason;
 
 -- name: pause
--- Asked again, it changes the note; the queue is paused since the first time.
+-- Asked again with a note, it changes that; the queue is paused since the first time.
 INSERT INTO dueline.queue_pauses (queue, note, since_ms)
 VALUES ($1, $2, dueline.now_ms())
-ON CONFLICT (queue) DO UPDATE SET note = excluded.note;
+ON CONFLICT (queue) DO UPDATE SET note = coalesce(excluded.note, queue_pauses.note);
 
 -- name: resume
 DELETE FROM dueline.queue_pauses WHERE queue = $1 RETURNING queue;

@@ -18,5 +18,15 @@ ORDER BY id
 LIMIT ?3;
 
 -- name: revoke
-UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, now_ms()) WHERE id = ?1
+-- The last admin of the tenant that governs stays, however many are revoked at once: the writer is alone.
+UPDATE api_keys SET revoked_ms = coalesce(revoked_ms, now_ms())
+WHERE id = ?1
+    AND (
+        revoked_ms IS NOT NULL OR expires_ms <= now_ms() OR tenant <> ?2 OR role <> ?3
+        OR EXISTS (
+            SELECT 1 FROM api_keys AS o
+            WHERE o.tenant = ?2 AND o.role = ?3 AND o.id <> ?1 AND o.revoked_ms IS NULL
+                AND (o.expires_ms IS NULL OR o.expires_ms > now_ms())
+        )
+    )
 RETURNING id, tenant, role, name, digest, created_ms, expires_ms, revoked_ms;

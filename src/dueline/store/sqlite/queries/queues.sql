@@ -18,9 +18,9 @@ ORDER BY l.queue;
 SELECT queue, reason, count(*) FROM runs WHERE state IN ('held', 'scheduled') AND reason IS NOT NULL GROUP BY queue, reason;
 
 -- name: pause
--- A queue that is paused already gets another note.
+-- A queue that is paused already gets another note, and without one keeps its own.
 INSERT INTO queue_pauses (queue, note, since_ms) VALUES (?1, ?2, now_ms())
-ON CONFLICT (queue) DO UPDATE SET note = excluded.note;
+ON CONFLICT (queue) DO UPDATE SET note = coalesce(excluded.note, note);
 
 -- name: resume
 -- No row: it was not paused.
