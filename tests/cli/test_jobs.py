@@ -242,6 +242,15 @@ def test_a_job_is_paused_resumed_run_and_deleted(cli: Command) -> None:
     assert cli("job", "get", job_id).code == 3
 
 
+def test_a_job_is_cancelled_for_good(cli: Command) -> None:
+    job_id = created(cli, "--every", "1h")
+    assert cli("job", "cancel", job_id).code == 2, "nobody can be asked"
+    cancelled = cli("job", "cancel", job_id, "--yes", "--cancel-running", "--note", "why", "-o", "json").json
+    assert (cancelled["state"], cancelled["pause_note"]) == ("cancelled", "why")
+    assert cli("job", "run", job_id).code == 4
+    assert cli("job", "delete", job_id, "--yes").code == 0
+
+
 def test_a_list_is_a_table_or_json_page_by_page(cli: Command) -> None:
     ids = [created(cli, "--queue", "listed", "--every", "90s") for _ in range(3)]
     table = cli("job", "list", "--queue", "listed")

@@ -33,6 +33,8 @@ def test_the_life_of_a_job(client: Client) -> None:
     run = client.jobs.run(job.id, force=True)
     assert client.runs.get(run.id).job_id == job.id
     assert [found.id for found in client.runs.list(job_id=job.id)] == [run.id]
+    cancelled = client.jobs.cancel(job.id, note="over", cancel_running=True, if_version=3)
+    assert (cancelled.state, cancelled.pause_note) == (JobState.CANCELLED, "over")
     client.jobs.delete(job.id, if_version=3)
     assert list(client.jobs.list()) == []
 

@@ -39,6 +39,7 @@ from dueline.store.shapes import JobFilter
 from dueline.wire.bulk import BulkJobsInput, BulkJobsView, JobItem, item_problems, read_item, read_items
 from dueline.wire.dedupe import to_dedupe
 from dueline.wire.jobs import (
+    CancelInput,
     FirstState,
     JobInput,
     JobPatch,
@@ -221,6 +222,21 @@ async def pause(surface: Surface, request: Request) -> Response:
     return job_answer(await surface.operations.pause_job(tenant_of(request), job_id_of(request), note=asked.note))
 
 
+async def cancel(surface: Surface, request: Request) -> Response:
+    asked = await optional_body(request, CancelInput)
+    problems = Problems()
+    check_note(asked.note, problems)
+    problems.raise_any()
+    job = await surface.operations.cancel_job(
+        tenant_of(request),
+        job_id_of(request),
+        note=asked.note,
+        stop_running=asked.cancel_running,
+        expected_version=expected_version(request),
+    )
+    return job_answer(job)
+
+
 async def resume(surface: Surface, request: Request) -> Response:
     return job_answer(await surface.operations.resume_job(tenant_of(request), job_id_of(request)))
 
@@ -311,6 +327,14 @@ ROUTES = (
     ),
     ApiRoute(
         method="POST", path="/v1/jobs/{id}/resume", handler=resume, summary="Resume a paused job.", response=JobView
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/jobs/{id}/cancel",
+        handler=cancel,
+        summary="Cancel a job for good.",
+        request=CancelInput,
+        response=JobView,
     ),
     ApiRoute(
         method="POST",

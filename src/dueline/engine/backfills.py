@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.changes import compiled
+from dueline.domain.changes import check_open, compiled
 from dueline.domain.errors import Conflict, Invalid, NotFound
 from dueline.domain.firing import make_run
 from dueline.domain.ids import JobId, RunId, job_text
@@ -61,6 +61,7 @@ class Backfills:
         job = await self._store.job(tenant, job_id)
         if job is None:
             raise NotFound("job", job_text(job_id))
+        check_open(job)
         now_ms = self._time().now_ms()
         occurrences = await self._occurrences(job, asked, now_ms=now_ms)
         (await self._quotas.of(tenant)).check_backfill(len(occurrences))

@@ -171,6 +171,14 @@ class Jobs(Resource[D]):
         """Go on. What was held or missed meanwhile follows the misfire policy."""
         return Call(JobView, (job_id,))
 
+    @endpoint("POST /v1/jobs/{id}/cancel")
+    def cancel(
+        self, job_id: str, *, note: str | None = None, cancel_running: bool = False, if_version: int | None = None
+    ) -> Call[JobView]:
+        """End a job for good: nothing more of it is planned, unstarted runs are cancelled, and those under way end by themselves, or with
+        `cancel_running` are asked to stop. It stays to be seen; all that can be done with it is to delete it."""
+        return Call(JobView, (job_id,), body={"note": note, "cancel_running": cancel_running}, if_version=if_version)
+
     @endpoint("POST /v1/jobs/{id}/run")
     def run(
         self,

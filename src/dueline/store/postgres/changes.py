@@ -51,6 +51,8 @@ class ChangePart(Part):
             topics.add("waiting")
         if change.stale:
             topics.add("stale")
+        if change.stop is not None:
+            topics.add("cancel")
         self._notices.announce(*topics)
         return job
 
@@ -98,6 +100,8 @@ async def _write(connection: Connection, ranks: Ranks, hand: JobInHand, change: 
     await _write_plan(connection, job, generation, stale=change.stale)
     await tell_change(connection, hand.job, job, deleted=change.deleted)
     await _move_runs(connection, ranks, change)
+    if change.stop is not None:
+        await connection.execute(_SQL["stop_runs"], job.id, change.stop)
     gate = changed_gate(hand.job, job)
     if gate is not None:
         await set_job_gate(connection, gate, job.id)

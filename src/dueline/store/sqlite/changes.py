@@ -49,6 +49,8 @@ def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChan
     tell_change(session, hand.job, job, deleted=change.deleted)
     _move_uses(session, hand.job, () if change.deleted else calendar_names(job.definition))
     _move_runs(session, change)
+    if change.stop is not None and session.rows(_SQL["stop_runs"], job_id, change.stop):
+        session.wake("cancel")
     gate = changed_gate(hand.job, job)
     if gate is not None:
         set_job_gate(session, gate, job_id)

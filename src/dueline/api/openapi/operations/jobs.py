@@ -109,6 +109,19 @@ OPERATIONS = {
         problems=("conflict",),
         headers=("ETag",),
     ),
+    "POST /v1/jobs/{id}/cancel": Operation(
+        id="jobs.cancel",
+        description=(
+            "Nothing more of it is planned or started, and its unstarted runs are cancelled. Those under way end by themselves, unless "
+            "`cancel_running` asks them to stop. It stays to be seen, with its history, and its name stays taken until it is deleted: "
+            "nothing else can be done with it. One that was cancelled before is answered as it stands. A finished job cannot be cancelled."
+        ),
+        requests={"with what is under way": {"note": "the shop is closed", "cancel_running": True}},
+        optional_body=True,
+        problems=("conflict",),
+        headers=("ETag",),
+        if_match=True,
+    ),
     "POST /v1/jobs/{id}/run": Operation(
         id="jobs.run",
         description=(

@@ -298,3 +298,13 @@ WITH ended AS (
 ),
 -- part: idle (state = 'cancelled'; attempt = attempts_made; reason = why)
 SELECT id FROM kept;
+
+-- name: stop_runs
+-- Runs of the job that are being executed are asked to end, locked in the order in which others lock them; one that was asked before keeps its
+-- reason.
+WITH locked AS (
+    SELECT id FROM dueline.runs WHERE job_id = $1 AND state = 'running' AND cancel IS NULL ORDER BY id FOR UPDATE
+)
+UPDATE dueline.runs SET cancel = $2
+WHERE id = ANY(ARRAY(SELECT id FROM locked))
+RETURNING id;

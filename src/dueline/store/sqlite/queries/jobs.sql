@@ -184,3 +184,9 @@ CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0)
 WHERE r.state IN ('scheduled', 'ready', 'held', 'retrying', 'running')
 ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;
+
+-- name: stop_runs
+-- Runs of the job that are being executed are asked to end; one that was asked before keeps its reason.
+UPDATE runs INDEXED BY runs_job SET cancel = ?2
+WHERE job_id = ?1 AND state = 'running' AND cancel IS NULL
+RETURNING id;
