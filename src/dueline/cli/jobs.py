@@ -130,6 +130,19 @@ def get(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
+@watchable
+def why(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
+    """Tell why a job does not run now, when it runs next, and how its last runs fared.
+
+    \b
+    Example:
+      dueline job why nightly-report
+    """
+    with connect() as client:
+        show(client.jobs.why(job_id), output)
+
+
+@app.command()
 @job_options
 def put(
     job_name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the job.")],

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any, Unpack
 
-from dueline.domain.instants import format_instant
-from dueline.domain.ledger import Verdict
 from dueline.sdk.arguments import (
     DedupeFields,
     Instant,
@@ -28,9 +26,11 @@ from dueline.wire.jobs import JobView
 from dueline.wire.occurrences import OccurrenceView
 from dueline.wire.pages import Page
 from dueline.wire.runs import RunView
+from dueline.wire.upcoming import UpcomingView
 from dueline.wire.versions import DiffView, VersionView
+from dueline.wire.whys import JobWhyView
 
-Occurrences = list[OccurrenceView]
+Occurrences = list[UpcomingView]
 
 
 class Jobs(Resource[D]):
@@ -193,6 +193,11 @@ class Jobs(Resource[D]):
         body = {"force": force, **without_none(to_plain(dedupe))}
         return Call(RunView, (job_id,), body=body, idempotency_key=idempotency_key)
 
+    @endpoint("GET /v1/jobs/{id}/why")
+    def why(self, job_id: str) -> Call[JobWhyView]:
+        """Tell why a job does not run now, and when it runs next."""
+        return Call(JobWhyView, (job_id,))
+
     @listing("GET /v1/jobs/{id}/versions")
     def versions(self, job_id: str, *, page_size: int | None = None) -> Call[Page[VersionView]]:
         """List the versions of a job, newest first: what it was, and from when on."""
@@ -242,16 +247,21 @@ class Jobs(Resource[D]):
         query = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "limit": page_size}
         return Call(Page[OccurrenceView], (job_id,), query=query)
 
+    @listing("GET /v1/jobs/{id}/upcoming")
+    def coming(self, job_id: str, *, page_size: int | None = None) -> Call[Page[UpcomingView]]:
+        """List the occurrences of a job that are to fire, earliest first; as a rule it goes on and on. Of a paused job, those that would
+        come if it were resumed now."""
+        return Call(Page[UpcomingView], (job_id,), query={"limit": page_size})
+
     @composed
     def upcoming(self, job_id: str, *, count: int = 10) -> Operation[Occurrences]:
-        """The next occurrences of a job that are expected to fire, up to `count`."""
-        now = format_instant(self.driver.terms.clock.wall_ms())
-        call = Jobs.occurrences.call(self, job_id, from_=now, page_size=count)
-        page: Page[OccurrenceView] = yield call
-        found = _expected(page)
+        """The next occurrences of a job that are to fire, up to `count`."""
+        call = Jobs.coming.call(self, job_id, page_size=count)
+        page: Page[UpcomingView] = yield call
+        found = page.items
         while len(found) < count and page.next_cursor is not None:
             page = yield at_cursor(call, page.next_cursor)
-            found += _expected(page)
+            found += page.items
         return found[:count]
 
     @endpoint("POST /v1/jobs/{id}/skip")
@@ -287,10 +297,6 @@ class Jobs(Resource[D]):
         said = {"cap": cap, "rate": rate, "overlap": overlap}
         body = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "dry_run": dry_run, **without_none(said)}
         return Call(BackfillView, (job_id,), body=body, idempotency_key=idempotency_key)
-
-
-def _expected(page: Page[OccurrenceView]) -> Occurrences:
-    return [one for one in page.items if one.verdict == Verdict.EXPECTED]
 
 
 def _dry(dry_run: bool) -> dict[str, str | None]:

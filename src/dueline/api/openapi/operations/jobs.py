@@ -134,6 +134,14 @@ OPERATIONS = {
         also={200: "Another run of the dedupe key stands for it."},
         headers=("Location", *COUNTED),
     ),
+    "GET /v1/jobs/{id}/why": Operation(
+        id="jobs.why",
+        description="In a sentence, with times, names and numbers; `also` has what became of its last runs, where that was no success.",
+    ),
+    "GET /v1/jobs/{id}/upcoming": Operation(
+        id="jobs.coming",
+        description="Those that are to fire. Of a paused job, those that would come if it were resumed now.",
+    ),
     "GET /v1/jobs/{id}/occurrences": Operation(
         id="jobs.occurrences",
         description="What became of those that are past, and those that come. Every one has exactly one verdict.",
