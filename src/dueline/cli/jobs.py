@@ -69,6 +69,7 @@ def list_(
     queue: Annotated[str | None, typer.Option(help="Jobs of a queue.")] = None,
     tag: Annotated[str | None, typer.Option(help="Jobs with a tag.")] = None,
     target_type: Annotated[str | None, typer.Option(help="Jobs with a type of target: http or task.")] = None,
+    job_type: Annotated[str | None, typer.Option(help="Jobs that carry out a task, by its name.")] = None,
     name_prefix: Annotated[str | None, typer.Option(help="Jobs whose names begin so.")] = None,
     search: Annotated[
         str | None, typer.Option("--search", help="Jobs with words that begin so in their names, tags, URLs or tasks.")
@@ -91,6 +92,7 @@ def list_(
         "queue": queue,
         "tag": tag,
         "target_type": target_type,
+        "job_type": job_type,
         "name_prefix": name_prefix,
         "q": search,
     }

@@ -108,18 +108,20 @@ class Jobs(Resource[D]):
         queue: str | None = None,
         tag: str | None = None,
         target_type: str | None = None,
+        job_type: str | None = None,
         name_prefix: str | None = None,
         q: str | None = None,
         page_size: int | None = None,
     ) -> Call[Page[JobView]]:
         """List jobs, newest first; with `name_prefix` by name. `for job in client.jobs.list(): …` goes through all pages, and
-        `client.jobs.list().page()` gets one. `q` finds those that have all of its words in their names, tags, URLs or tasks; where few of
-        very many do, a page may have fewer than its size, or none, and the list goes on."""
+        `client.jobs.list().page()` gets one. `job_type` is the name of a task. `q` finds those that have all of its words in their names,
+        tags, URLs or tasks. With either a page may have fewer than its size, or none, and the list goes on."""
         query = {
             "state": state,
             "queue": queue,
             "tag": tag,
             "target_type": target_type,
+            "job_type": job_type,
             "name_prefix": name_prefix,
             "q": q,
             "limit": page_size,

@@ -41,8 +41,8 @@ OPERATIONS = {
     "GET /v1/jobs": Operation(
         id="jobs.list",
         description=(
-            "With `name_prefix` they come in the order of their names. With `q` a page may end before its `limit`: go on while there is a "
-            "`next_cursor`."
+            "With `name_prefix` they come in the order of their names. With `q` or `job_type` a page may end before its `limit`: go on "
+            "while there is a `next_cursor`."
         ),
     ),
     "POST /v1/jobs/bulk": Operation(
