@@ -64,13 +64,16 @@ def test_all_that_becomes_of_a_job_is_told_in_its_order(own_api: ServedApi) -> N
             ("PATCH", "", {"priority": 9}),
             ("POST", "/pause", {}),
             ("POST", "/resume", {}),
+            ("POST", "/cancel", {}),
             ("DELETE", "", None),
         ):
             assert own_api.call(method, path + rest, body).status in (200, 204)
-        heard = listener.hear_many(5)
-    assert [one.type for one in heard] == ["job.created", "job.updated", "job.paused", "job.resumed", "job.deleted"]
-    assert [one.data["job"]["version"] for one in heard] == [1, 2, 2, 2, 2]
-    assert [one.data["job"]["state"] for one in heard] == ["active", "active", "paused", "active", "active"]
+        heard = listener.hear_many(6)
+    types = ["created", "updated", "paused", "resumed", "cancelled", "deleted"]
+    assert [one.type for one in heard] == [f"job.{told}" for told in types]
+    assert [one.data["job"]["version"] for one in heard] == [1, 2, 2, 2, 2, 2]
+    states = ["active", "active", "paused", "active", "cancelled", "cancelled"]
+    assert [one.data["job"]["state"] for one in heard] == states
 
 
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED])

@@ -245,6 +245,32 @@ def test_a_job_is_paused_resumed_run_and_deleted(cli: Command) -> None:
     assert cli("job", "get", job_id).code == 3
 
 
+def test_a_job_is_cancelled_for_good(cli: Command) -> None:
+    job_id = created(cli, "--every", "1h")
+    assert cli("job", "cancel", job_id).code == 2, "nobody can be asked"
+    cancelled = cli("job", "cancel", job_id, "--yes", "--cancel-running", "--note", "why", "-o", "json").json
+    assert (cancelled["state"], cancelled["pause_note"]) == ("cancelled", "why")
+    assert cli("job", "run", job_id).code == 4
+    assert cli("job", "delete", job_id, "--yes").code == 0
+
+
+def test_a_job_tells_why_it_does_not_run(cli: Command) -> None:
+    job_id = created(cli, "--paused", "--every", "1h")
+    told = cli("job", "why", job_id, "-o", "json").json
+    assert (told["job_id"], told["state"], told["waits_for"]) == (job_id, "paused", "resume")
+    assert "goes on when it is resumed" in cli("job", "why", job_id).out
+
+
+def test_what_comes_is_listed_of_one_job_and_of_all(cli: Command) -> None:
+    job_id = created(cli, "--every", "1h", "--tag", "coming")
+    of_one = cli("job", "upcoming", job_id, "--limit", "2", "-o", "json").json["items"]
+    assert [one["job_id"] for one in of_one] == [job_id] * 2
+    assert cli("job", "upcoming", job_id, "--limit", "1").out.split()[:3] == ["SCHEDULED", "LOCAL", "DUE"]
+    of_all = cli("upcoming", "--tag", "coming", "--limit", "2", "-o", "json").json["items"]
+    assert of_all == of_one
+    assert job_id in cli("upcoming", "--tag", "coming", "--limit", "1").out
+
+
 def test_a_list_is_a_table_or_json_page_by_page(cli: Command) -> None:
     ids = [created(cli, "--queue", "listed", "--every", "90s") for _ in range(3)]
     table = cli("job", "list", "--queue", "listed")

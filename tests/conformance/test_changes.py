@@ -363,3 +363,27 @@ async def test_every_change_is_a_generation_and_a_new_definition_a_version(store
         plan = await plan_of(store, job.id)
         seen.append(plan and (plan.generation, plan.version))
     assert seen == [(2, 1), (3, 2), (4, 2)]
+
+
+async def test_runs_under_way_are_asked_to_end_with_their_job(store: Store) -> None:
+    job, other = await create(store), await create(store, a_job("other"))
+    worker = await register(store)
+    await enqueue(store, a_run(job), a_run(job), a_run(other))
+    claimed = await claim(store, worker, limit=3)
+    asked, again, spared = (one.run_id for one in sorted(claimed, key=lambda one: (one.job_id == other.id, one.run_id)))
+    await store.cancel_runs(TENANT, [again], reason="requested")
+    (waiting,) = await enqueue(store, a_run(job))
+    ends = ((waiting, "job_cancelled"),)
+    change = changing(state=JobState.CANCELLED, next_ms=None, cancel=ends, stop="job_cancelled")
+    cancelled = await store.change_job(TENANT, job.id, change)
+    assert (cancelled.state, cancelled.next_ms) == (JobState.CANCELLED, None)
+    assert {one.run_id: one.reason for one in await store.cancels_of(worker)} == {
+        asked: "job_cancelled",
+        again: "requested",
+    }
+    assert [(await the_run(store, run_id)).state for run_id in (waiting, asked, spared)] == [
+        RunState.CANCELLED,
+        RunState.RUNNING,
+        RunState.RUNNING,
+    ]
+    assert await the_job(store, job.id) == cancelled

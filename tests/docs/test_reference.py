@@ -61,8 +61,9 @@ from dueline.wire.secrets import NewSecretView, SecretView
 from dueline.wire.simple import SimpleJobInput, SimpleJobView, SimpleUpdateInput
 from dueline.wire.targets import HttpTargetForm, TaskTargetForm, TlsForm
 from dueline.wire.tenants import QuotasForm, TenantInput, TenantView, UsedView
+from dueline.wire.upcoming import UpcomingView
 from dueline.wire.versions import ChangeView, DefinitionView, DiffView, VersionView
-from dueline.wire.whys import GateView, SharesView, TenantShareView, WhyView
+from dueline.wire.whys import GateView, JobWhyView, SharesView, TenantShareView, WhyView
 from dueline.wire.workers import WorkerView
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -103,7 +104,7 @@ FORMS = [
     *(PreviewInput, PreviewView, FireView, ChangesView, CalendarInput, CalendarView, AuditView, LateView),
     *(RecoveryInput, RecoveryView, JobRecoveryView, ForecastView, HotMinuteView, ShareView, ProposalView, PeakView),
     *(DeadLetterView, ExecutedView, RedriveInput, BulkRedriveInput, BulkRedriveView, PurgeView),
-    *(WhyView, GateView, SharesView, TenantShareView),
+    *(WhyView, JobWhyView, UpcomingView, GateView, SharesView, TenantShareView),
     *(EventView, RunEventView, JobEventView, AttemptEventView, NotifyForm),
     *(ConcurrencyForm, StartRateForm, LimitInput, LimitView),
     *(TenantInput, TenantView, QuotasForm, UsedView),

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from dueline.domain.changes import check_version, delete, edit, first_position, pause
+from dueline.domain.changes import check_version, edit, first_position, pause
+from dueline.domain.endings import delete
 from dueline.domain.errors import VersionMismatch
 from dueline.domain.job import Definition
 from dueline.domain.planning import Position

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from dueline.domain.calendars import Calendar
-from dueline.domain.changes import JobChange, LiveRun, changed_job, delete, edit, first_position, pause, replan, resume
+from dueline.domain.changes import JobChange, LiveRun, changed_job, edit, first_position, pause, replan, resume
+from dueline.domain.endings import delete
 from dueline.domain.ids import RunId, occurrence_run_id
 from dueline.domain.job import Job
 from dueline.domain.ledger import SkipReason, Unfired, Verdict

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dueline.domain.changes import JobChange, JobInHand, LiveRun, delete, edit, pause, resume
+from dueline.domain.changes import JobChange, JobInHand, LiveRun, edit, pause, resume
+from dueline.domain.endings import cancel, delete
 from dueline.domain.errors import Conflict
 from dueline.domain.job import Job
 from dueline.domain.planning import MisfirePolicy
@@ -229,7 +230,13 @@ def hands(draw: st.DrawFn) -> JobInHand:
 
 def changes_of(hand: JobInHand) -> list[JobChange]:
     definitions = [a_definition(None), a_definition(Every(HOUR_MS, 0)), hand.job.definition]
-    return [pause(hand, note=None), resume(hand), delete(hand), *(edit(hand, definition) for definition in definitions)]
+    return [
+        pause(hand, note=None),
+        resume(hand),
+        cancel(hand, note=None),
+        delete(hand),
+        *(edit(hand, definition) for definition in definitions),
+    ]
 
 
 @given(hands())

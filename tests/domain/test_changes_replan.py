@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from dueline.domain.calendars import Calendar
-from dueline.domain.changes import JobChange, changed_job, delete, edit, pause, replan, resume
+from dueline.domain.changes import JobChange, changed_job, edit, pause, replan, resume
+from dueline.domain.endings import delete
 from dueline.domain.firetimes import compile_schedule
 from dueline.domain.job import Job
 from dueline.domain.ledger import SkipReason, Unfired, Verdict

@@ -20,7 +20,6 @@ from dueline.domain.job import Job
 from dueline.domain.overlap import Overlap
 from dueline.domain.planning import Position
 from dueline.domain.run import Attempt, NewRun, Outcome, OutcomeKind
-from dueline.domain.states import EndReason
 from dueline.store.protocol import Store
 from dueline.store.shapes import Blocked, Claim, Firing
 from tests.model import jobs
@@ -196,7 +195,8 @@ class Driver(RuleBasedStateMachine):
                 unplan=tuple(map(RunId, wanted.unplan)),
                 hold=tuple(map(RunId, wanted.hold)),
                 free=tuple(map(RunId, wanted.free)),
-                cancel=tuple((RunId(run_id), EndReason.JOB_DELETED) for run_id in wanted.cancel),
+                cancel=tuple((RunId(run_id), wanted.reason) for run_id in wanted.cancel),
+                stop=wanted.reason if wanted.stop else None,
             )
 
         tenant = self.jobs[job_id].tenant

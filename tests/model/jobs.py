@@ -26,6 +26,9 @@ class Change:
     hold: tuple[bytes, ...] = ()
     free: tuple[bytes, ...] = ()
     cancel: tuple[bytes, ...] = ()
+    reason: str = "job_deleted"
+    """Of those that are cancelled."""
+    stop: bool = False
 
 
 def create(world: World, job_id: bytes, definition: Any, *, next_ms: int | None, delay_ms: int | None) -> bool:
@@ -87,9 +90,12 @@ def change(world: World, job_id: bytes, wanted: Change) -> None:
         run.token += 1
         stand_in_line(world, run, "again")
     for run_id in wanted.cancel:
-        end(world, world.runs[run_id], RunState.CANCELLED, "job_deleted")
+        end(world, world.runs[run_id], RunState.CANCELLED, wanted.reason)
         if world.places.get(job_id) == run_id:
             del world.places[job_id]
+    for run in world.runs.values():
+        if wanted.stop and run.job_id == job_id and is_executing(world, run):
+            run.cancel = run.cancel or wanted.reason
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dueline.domain.planning import Position
 from dueline.domain.run import NewRun, first_token
 from dueline.domain.schedule import After, Every
 from dueline.domain.sharding import shard_of
-from dueline.domain.states import HeldReason, JobState, RunState
+from dueline.domain.states import EndReason, HeldReason, JobState, RunState
 from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store
 from dueline.store.shapes import Firing
@@ -135,7 +135,7 @@ class Living(Working):
         if created is not None:
             self.jobs[job.id] = created
 
-    @move(weight=2, pick=PICKS, how=st.sampled_from(["pause", "resume", "edit", "delete"]))
+    @move(weight=2, pick=PICKS, how=st.sampled_from(["pause", "resume", "edit", "cancel", "stop", "delete"]))
     def change_job(self, pick: int, how: str) -> None:
         job_id = picked(list(self.jobs), pick)
         job, unstarted = self.world.jobs[job_id], jobs.unstarted(self.world, job_id)
@@ -153,12 +153,21 @@ class Living(Working):
             paused = [run for run in others if run.state is RunState.HELD and run.reason == HeldReason.PAUSED]
             free = tuple(run.id for run in paused)
             wanted = jobs.Change(JobState.ACTIVE, job.definition, next_ms, awaiting, unplan=ahead, free=free)
+        elif how in ("cancel", "stop") and state is not JobState.FINISHED:
+            cancel, reason = tuple(run.id for run in others), EndReason.JOB_CANCELLED
+            wanted = jobs.Change(
+                *(JobState.CANCELLED, job.definition, None, None),
+                unplan=ahead,
+                cancel=cancel,
+                reason=reason,
+                stop=how == "stop",
+            )
         elif how == "delete":
             cancel = tuple(run.id for run in others)
             wanted = jobs.Change(
                 state, job.definition, None, None, deleted=True, unplan=ahead, cancel=cancel, pause_note=job.pause_note
             )
-        else:
+        elif state is not JobState.CANCELLED:
             tags = (f"v{job.version + 1}",)
             definition = msgspec.structs.replace(job.definition, tags=tags)
             wanted = jobs.Change(state, definition, next_ms, awaiting, pause_note=job.pause_note, unplan=ahead)

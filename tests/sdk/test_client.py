@@ -8,7 +8,7 @@ import pytest
 from dueline import Client
 from dueline.sdk import errors
 from dueline.sdk.client import PlainClient
-from dueline.sdk.models import HttpTargetForm, JobState, RunState, TaskTargetForm, Verdict
+from dueline.sdk.models import HttpTargetForm, JobState, RunState, TaskTargetForm
 from dueline.store.fleet import JobType
 from tests.api.serving import TARGET, ServedApi
 from tests.api.working import a_dead_letter
@@ -29,11 +29,14 @@ def test_the_life_of_a_job(client: Client) -> None:
     assert client.jobs.update(job.id, url=URL, if_version=2).priority == 5
     paused = client.jobs.pause(job.id, note="why")
     assert (paused.state, paused.pause_note) == (JobState.PAUSED, "why")
+    assert client.jobs.why(job.id).waits_for == "resume"
     assert client.jobs.resume(job.id).state == "active"
     run = client.jobs.run(job.id, force=True)
     assert client.runs.get(run.id).job_id == job.id
     assert [found.id for found in client.runs.list(job_id=job.id)] == [run.id]
     assert [found.id for found in client.runs.list(q="none")] == []
+    cancelled = client.jobs.cancel(job.id, note="over", cancel_running=True, if_version=3)
+    assert (cancelled.state, cancelled.pause_note) == (JobState.CANCELLED, "over")
     client.jobs.delete(job.id, if_version=3)
     assert list(client.jobs.list()) == []
 
@@ -243,7 +246,9 @@ def test_the_signing_secret(client: Client) -> None:
 def test_the_occurrences_of_a_job(client: Client) -> None:
     job = client.jobs.create(url=URL, schedule="0 9 * * *")
     first, second = client.jobs.upcoming(job.id, count=2)
-    assert (first.verdict, job.next_due_at) == (Verdict.EXPECTED, first.scheduled_at)
+    assert (first.job_id, job.next_due_at) == (job.id, first.scheduled_at)
+    assert [one.scheduled_at for one in client.jobs.coming(job.id, page_size=1).page().items] == [first.scheduled_at]
+    assert client.upcoming.list(to=second.scheduled_at, page_size=2).page().items == [first]
     assert client.jobs.occurrences(job.id, page_size=1).page().items[0].scheduled_at <= first.scheduled_at
     assert client.jobs.skip(job.id, first.scheduled_at).next_due_at == second.scheduled_at
     assert [one.scheduled_at for one in client.jobs.upcoming(job.id, count=1)] == [second.scheduled_at]

@@ -16,6 +16,7 @@ from dueline.domain.run import Run
 from dueline.domain.states import LIVE
 from dueline.engine.definitions import Definitions
 from dueline.engine.fleet import Fleet
+from dueline.engine.jobwhys import JobWhys
 from dueline.engine.membership import Membership
 from dueline.engine.node import Life, MakePart
 from dueline.engine.operations import Operations
@@ -144,6 +145,7 @@ class Cluster:
         self.operations = Operations(self.store, lambda: self._synchronised(time), self.chance, self.quotas)
         self.fleet = Fleet(self.store, lambda: self._synchronised(time))
         self.whys = Whys(self.store, self.fleet, lambda: self._synchronised(time))
+        self.job_whys = JobWhys(self.store, self.fleet, self.whys, lambda: self._synchronised(time))
         self.shares = Shares(self.store, lambda: self._synchronised(time))
 
     async def add(

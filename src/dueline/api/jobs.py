@@ -30,8 +30,9 @@ from dueline.api.routes import ApiRoute, Surface
 from dueline.api.uniques import standing_answer
 from dueline.domain import limits
 from dueline.domain.ids import JobId, id_ms
-from dueline.domain.job import Definition, Job
+from dueline.domain.job import Definition, Job, TaskTarget
 from dueline.domain.states import JobState, RunKind
+from dueline.domain.words import words_in
 from dueline.engine.operations import BegunPaused, Define
 from dueline.runtime.turns import Turns
 from dueline.store.names import Names
@@ -39,6 +40,7 @@ from dueline.store.shapes import JobFilter
 from dueline.wire.bulk import BulkJobsInput, BulkJobsView, JobItem, item_problems, read_item, read_items
 from dueline.wire.dedupe import to_dedupe
 from dueline.wire.jobs import (
+    CancelInput,
     FirstState,
     JobInput,
     JobPatch,
@@ -57,7 +59,7 @@ from dueline.wire.reading import decode
 from dueline.wire.runs import RunView
 from dueline.wire.server_set import check_said, read_written, split
 
-LIST_QUERY = ("state", "queue", "tag", "target_type", "name_prefix", "q", "limit", "cursor")
+LIST_QUERY = ("state", "queue", "tag", "target_type", "job_type", "name_prefix", "q", "limit", "cursor")
 
 
 class TargetType(StrEnum):
@@ -113,7 +115,11 @@ def _definer(surface: Surface, asked: NewJobInput, problems: Problems) -> Define
 
 async def list_page(surface: Surface, request: Request) -> Response:
     query = Query(request, LIST_QUERY)
-    target_type = query.choice("target_type", TargetType)
+    target_type, job_type = query.choice("target_type", TargetType), query.text("job_type")
+    if job_type is not None:
+        if target_type is TargetType.HTTP:
+            query.problems.add("job_type", "is given beside target_type http: only tasks have job types")
+        target_type = TargetType.TASK
     match = JobFilter(
         tenant=tenant_of(request),
         state=query.choice("state", JobState),
@@ -127,37 +133,36 @@ async def list_page(surface: Surface, request: Request) -> Response:
         query.problems.add("q", "is given beside name_prefix: it finds names, too, so leave one of them out")
     query.check()
     if prefix:
-        return await _named_page(surface, match, prefix, limit, cursor)
-    if words:
-        return await _found_page(surface, match, words, limit, cursor)
-    mark = query_mark("jobs", match)
+        return await _named_page(surface, match, prefix, job_type, limit, cursor)
+    # The words of a job type are among those that jobs are found by; whether it is the very one is asked of what is found.
+    words = (*words, *words_in(job_type or ""))
+    noun = f"jobs?{' '.join(words)}" if words else "jobs"
+    mark = query_mark(noun if job_type is None else f"{noun}&{job_type}", match)
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
-    return _jobs_page(mark, await surface.insights.jobs(match, before=before, limit=limit + 1), limit)
+    found = await surface.insights.jobs_with(match, words, before=before, limit=limit + 1)
+    next_cursor = make_cursor(mark, found[limit - 1].id) if len(found) > limit else None
+    return _jobs_page(found[:limit], job_type, next_cursor)
 
 
-async def _named_page(surface: Surface, match: JobFilter, prefix: str, limit: int, cursor: str | None) -> Response:
-    mark = query_mark(f"jobs/{prefix}", match)
+async def _named_page(
+    surface: Surface, match: JobFilter, prefix: str, job_type: str | None, limit: int, cursor: str | None
+) -> Response:
+    noun = f"jobs/{prefix}"
+    mark = query_mark(noun if job_type is None else f"{noun}&{job_type}", match)
     after = None if cursor is None else read_cursor(cursor, mark, size=None).decode(errors="replace")
     found = await surface.insights.jobs_named(match, Names(prefix, after), limit=limit + 1)
     shown = found[:limit]
     next_cursor = make_cursor(mark, shown[-1].definition.name.encode()) if len(found) > limit else None
-    return json_answer(Page([job_view(job) for job in shown], next_cursor))
+    return _jobs_page(shown, job_type, next_cursor)
 
 
-async def _found_page(
-    surface: Surface, match: JobFilter, words: tuple[str, ...], limit: int, cursor: str | None
-) -> Response:
-    mark = query_mark(f"jobs?{' '.join(words)}", match)
-    before = None if cursor is None else JobId(read_cursor(cursor, mark))
-    found = await surface.insights.jobs_with(match, words, before=before, limit=limit + 1)
-    return _jobs_page(mark, found, limit)
+def _jobs_page(shown: list[Job], job_type: str | None, next_cursor: str | None) -> Response:
+    return json_answer(Page([job_view(job) for job in shown if _is_of(job, job_type)], next_cursor))
 
 
-def _jobs_page(mark: bytes, found: list[Job], limit: int) -> Response:
-    """A page, of one job more than it shows if the list goes on."""
-    shown = found[:limit]
-    next_cursor = make_cursor(mark, shown[-1].id) if len(found) > limit else None
-    return json_answer(Page([job_view(job) for job in shown], next_cursor))
+def _is_of(job: Job, job_type: str | None) -> bool:
+    target = job.definition.execution.target
+    return job_type is None or (isinstance(target, TaskTarget) and target.task == job_type)
 
 
 async def get(surface: Surface, request: Request) -> Response:
@@ -223,6 +228,21 @@ async def pause(surface: Surface, request: Request) -> Response:
     problems.raise_any()
     job = await surface.operations.pause_job(
         tenant_of(request), job_id_of(request), note=asked.note, expected_version=expected_version(request)
+    )
+    return job_answer(job)
+
+
+async def cancel(surface: Surface, request: Request) -> Response:
+    problems = Problems()
+    asked = await optional_body(request, CancelInput, problems)
+    check_note(asked.note, problems)
+    problems.raise_any()
+    job = await surface.operations.cancel_job(
+        tenant_of(request),
+        job_id_of(request),
+        note=asked.note,
+        stop_running=asked.cancel_running,
+        expected_version=expected_version(request),
     )
     return job_answer(job)
 
@@ -318,6 +338,14 @@ ROUTES = (
     ),
     ApiRoute(
         method="POST", path="/v1/jobs/{id}/resume", handler=resume, summary="Resume a paused job.", response=JobView
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/jobs/{id}/cancel",
+        handler=cancel,
+        summary="Cancel a job for good.",
+        request=CancelInput,
+        response=JobView,
     ),
     ApiRoute(
         method="POST",

@@ -22,6 +22,7 @@ from dueline.engine.fleet import Fleet
 from dueline.engine.forecasts import Forecasts
 from dueline.engine.insights import Insights
 from dueline.engine.jobtypes import JobTypes
+from dueline.engine.jobwhys import JobWhys
 from dueline.engine.keyring import Keyring
 from dueline.engine.ledgers import Ledgers
 from dueline.engine.limiting import LimitDesk
@@ -34,6 +35,7 @@ from dueline.engine.shares import Shares
 from dueline.engine.signing import SigningDesk
 from dueline.engine.tallies import Tallies
 from dueline.engine.tenants import Tenants
+from dueline.engine.upcoming import Upcoming
 from dueline.engine.whys import Whys
 from dueline.runtime.chance import Chance
 from dueline.runtime.clock import Clock, StoreTime
@@ -59,11 +61,13 @@ class Surface(Vitals, frozen=True, kw_only=True):
     backfills: Backfills
     recoveries: Recoveries
     forecasts: Forecasts
+    upcoming: Upcoming
     calendars: CalendarDesk
     dead_letters: DeadLetters
     retries: Retries
     fleet: Fleet
     whys: Whys
+    job_whys: JobWhys
     shares: Shares
     limiting: LimitDesk
     job_types: JobTypes
@@ -93,7 +97,7 @@ def make_surface(
 ) -> Surface:
     """Everything that the API serves, on one store. `ready` returns when the process can serve, and raises a DuelineError when not."""
     ledgers, fleet = Ledgers(store, time), Fleet(store, time)
-    quotas = QuotaKeeper(store, clock)
+    quotas, whys = QuotaKeeper(store, clock), Whys(store, fleet, time)
     return Surface(
         operations=Operations(store, time, chance, quotas),
         insights=Insights(store, time),
@@ -102,11 +106,13 @@ def make_surface(
         backfills=Backfills(store, time, quotas),
         recoveries=Recoveries(store, time),
         forecasts=Forecasts(store, time),
+        upcoming=Upcoming(store, time),
         calendars=CalendarDesk(store),
         dead_letters=DeadLetters(store, time, quotas),
         retries=Retries(store, time, chance, quotas),
         fleet=fleet,
-        whys=Whys(store, fleet, time),
+        whys=whys,
+        job_whys=JobWhys(store, fleet, whys, time),
         shares=Shares(store, time),
         limiting=LimitDesk(store),
         job_types=JobTypes(store),

@@ -1,4 +1,4 @@
-"""Why runs wait, and who shares a queue, over HTTP."""
+"""Why runs and jobs wait, and who shares a queue, over HTTP."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from starlette.responses import Response
 
 from dueline.api.answers import json_answer
 from dueline.api.queues import name_of
-from dueline.api.requests import run_id_of, tenant_of
+from dueline.api.requests import job_id_of, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
-from dueline.domain.ids import run_text
+from dueline.domain.ids import job_text, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.rates import TURNS_FORGET_S
+from dueline.engine.jobwhys import JobWhy
 from dueline.engine.shares import TenantShare
 from dueline.engine.whys import Why
-from dueline.wire.whys import GateView, SharesView, TenantShareView, WhyView
+from dueline.wire.whys import GateView, JobWhyView, SharesView, TenantShareView, WhyView
 
 
 async def why(surface: Surface, request: Request) -> Response:
     return json_answer(_why_view(await surface.whys.why(tenant_of(request), run_id_of(request))))
+
+
+async def job_why(surface: Surface, request: Request) -> Response:
+    return json_answer(_job_why_view(await surface.job_whys.why(tenant_of(request), job_id_of(request))))
 
 
 async def shares(surface: Surface, request: Request) -> Response:
@@ -39,6 +44,19 @@ def _why_view(found: Why) -> WhyView:
         next_eligible_at=None if found.next_ms is None else format_instant(found.next_ms),
         limit=_gate_view(found),
         other_run_id=None if found.other is None else run_text(found.other),
+    )
+
+
+def _job_why_view(found: JobWhy) -> JobWhyView:
+    return JobWhyView(
+        job_id=job_text(found.job.id),
+        name=found.job.definition.name,
+        state=found.job.state,
+        waits_for=found.waits_for,
+        because=found.because,
+        also=list(found.also),
+        next_due_at=None if found.next_ms is None else format_instant(found.next_ms),
+        run_id=None if found.run is None else run_text(found.run),
     )
 
 
@@ -78,6 +96,16 @@ RUN_ROUTES = (
         handler=why,
         summary="Tell what a run waits for, at which place it stands, and when it may go on.",
         response=WhyView,
+    ),
+)
+
+JOB_ROUTES = (
+    ApiRoute(
+        method="GET",
+        path="/v1/jobs/{id}/why",
+        handler=job_why,
+        summary="Tell why a job does not run now, and when it runs next.",
+        response=JobWhyView,
     ),
 )
 

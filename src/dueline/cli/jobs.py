@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +27,7 @@ from dueline.cli.output import (
 from dueline.cli.watching import watchable
 
 app = typer.Typer(
-    help="Jobs: create, list, edit, pause, resume, run, delete; their versions, occurrences and backfills.",
+    help="Jobs: create, list, edit, pause, resume, run, cancel, delete; their versions, occurrences and backfills.",
     no_args_is_help=True,
 )
 
@@ -69,6 +69,7 @@ def list_(
     queue: Annotated[str | None, typer.Option(help="Jobs of a queue.")] = None,
     tag: Annotated[str | None, typer.Option(help="Jobs with a tag.")] = None,
     target_type: Annotated[str | None, typer.Option(help="Jobs with a type of target: http or task.")] = None,
+    job_type: Annotated[str | None, typer.Option(help="Jobs that carry out a task, by its name.")] = None,
     name_prefix: Annotated[str | None, typer.Option(help="Jobs whose names begin so.")] = None,
     search: Annotated[
         str | None, typer.Option("--search", help="Jobs with words that begin so in their names, tags, URLs or tasks.")
@@ -91,6 +92,7 @@ def list_(
         "queue": queue,
         "tag": tag,
         "target_type": target_type,
+        "job_type": job_type,
         "name_prefix": name_prefix,
         "q": search,
     }
@@ -127,6 +129,19 @@ def get(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
     """
     with connect() as client:
         show(client.jobs.get(job_id), output)
+
+
+@app.command()
+@watchable
+def why(job_id: JobId, output: OutputOption = Output.TABLE) -> None:
+    """Tell why a job does not run now, when it runs next, and how its last runs fared.
+
+    \b
+    Example:
+      dueline job why nightly-report
+    """
+    with connect() as client:
+        show(client.jobs.why(job_id), output)
 
 
 @app.command()
@@ -229,6 +244,33 @@ def run(
 
 
 @app.command()
+def cancel(
+    job_id: JobId,
+    note: Annotated[str | None, typer.Option(help="Why, for whoever finds it cancelled.")] = None,
+    cancel_running: Annotated[
+        bool, typer.Option("--cancel-running", help="Also stop its runs that are under way.")
+    ] = False,
+    if_version: options.IfVersion = None,
+    yes: options.Yes = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Cancel a job for good: unstarted runs are cancelled, running ones end by themselves, and it stays to be seen. Asks first.
+
+    \b
+    Example:
+      dueline job cancel job_01h455vb4pex5vsknk084sn02q --note "the shop is closed"
+    """
+    with connect() as client:
+        if not yes:
+            running = "those under way are stopped" if cancel_running else "those under way end by themselves"
+            confirm(
+                f"Cancel the job {_in_words(client.jobs.get(job_id))}? That is final. Its unstarted runs are cancelled; {running}."
+            )
+        job = client.jobs.cancel(job_id, note=note, cancel_running=cancel_running, if_version=if_version)
+    show(job, output)
+
+
+@app.command()
 def delete(job_id: JobId, if_version: options.IfVersion = None, yes: options.Yes = False) -> None:
     """Delete a job: unstarted runs are cancelled, running ones end, its history stays. Asks first.
 
@@ -238,11 +280,14 @@ def delete(job_id: JobId, if_version: options.IfVersion = None, yes: options.Yes
     """
     with connect() as client:
         if not yes:
-            job = client.jobs.get(job_id)
-            when = schedule_line(job["schedule"]) or "without a schedule"
             confirm(
-                f"Delete the job {job['name'] or job_id} ({job_id}, {when}, {target_line(job['target'])})? "
-                "Its unstarted runs are cancelled; its history stays."
+                f"Delete the job {_in_words(client.jobs.get(job_id))}? Its unstarted runs are cancelled; its history stays."
             )
         client.jobs.delete(job_id, if_version=if_version)
     typer.echo(f"Deleted {job_id}.", err=True)
+
+
+def _in_words(job: Any) -> str:
+    """A job, for whoever is asked about it."""
+    when = schedule_line(job["schedule"]) or "without a schedule"
+    return f"{job['name'] or job['id']} ({job['id']}, {when}, {target_line(job['target'])})"

@@ -38,6 +38,7 @@ from dueline.cli import (
     settings,
     tenants,
     top,
+    upcoming,
     versions,
 )
 from dueline.cli.arguments import rearranged
@@ -55,6 +56,7 @@ app = typer.Typer(
 )
 roles.register(app)
 versions.register(jobs.app)
+upcoming.register_job(jobs.app)
 occurrences.register(jobs.app)
 backfills.register(jobs.app)
 app.add_typer(jobs.app, name="job")
@@ -74,6 +76,7 @@ exporting.register(app)
 app.add_typer(moving.app, name="import")
 audits.register(app)
 app.add_typer(recoveries.app, name="recovery")
+upcoming.register(app)
 forecasts.register(app)
 doctor.register(app)
 top.register(app)

@@ -62,6 +62,8 @@ class JobChange(msgspec.Struct, frozen=True, kw_only=True):
     free: tuple[RunId, ...] = ()
     cancel: tuple[tuple[RunId, str], ...] = ()
     """Runs to end as cancelled, each with its reason."""
+    stop: str | None = None
+    """Why runs under way are asked to end; None: they end by themselves."""
     runs: tuple[NewRun, ...] = ()
     """Runs to write: what was due by the schedule that goes. The store puts their tokens into the new generation."""
     unfired: tuple[Unfired, ...] = ()
@@ -115,7 +117,8 @@ def edit(
     """
     job = hand.job
     check_version(job, expected_version)
-    state, position = _state(hand), _undecided(hand)
+    check_open(job)
+    state, position = state_of(hand), _undecided(hand)
     decided = _NOTHING
     unfired: tuple[Unfired, ...] = ()
     old, new = job.definition.schedule, definition.schedule
@@ -124,7 +127,7 @@ def edit(
     elif new != old:
         # A new schedule begins now; what was due by the old one before now is decided by the old one, here.
         if state is JobState.PAUSED:
-            unfired = _given_up(hand, SkipReason.REPLACED)
+            unfired = given_up(hand, SkipReason.REPLACED)
         else:
             decided = _decide_due(hand)
             unfired = decided.unfired
@@ -136,7 +139,7 @@ def edit(
         definition=definition,
         position=position,
         pause_note=job.pause_note,
-        unplan=_ids(_planned_ahead(hand)),
+        unplan=ids_of(planned_ahead(hand)),
         runs=_runs(hand, decided),
         unfired=unfired,
         stale=new is not None and (bool(new.calendars) or new.timezone != "UTC"),
@@ -146,23 +149,25 @@ def edit(
 def pause(hand: JobInHand, *, note: str | None) -> JobChange:
     """Stop planning and starting. Runs under way end by themselves; runs that wait are held. Without a note the one that is there stays."""
     job = hand.job
-    if _state(hand) not in (JobState.ACTIVE, JobState.PAUSED):
+    check_open(job)
+    if state_of(hand) not in (JobState.ACTIVE, JobState.PAUSED):
         raise Conflict(f"a {job.state} job cannot be paused")
-    planned = _planned_ahead(hand)
+    planned = planned_ahead(hand)
     waiting = [run for run in hand.runs if run not in planned and run.reason != HeldReason.PAUSED]
     return JobChange(
         state=JobState.PAUSED,
         definition=job.definition,
         position=_undecided(hand),
         pause_note=job.pause_note if note is None else note,
-        unplan=_ids(planned),
-        hold=_ids(waiting),
+        unplan=ids_of(planned),
+        hold=ids_of(waiting),
     )
 
 
 def resume(hand: JobInHand) -> JobChange:
     """Go on. What was held or missed meanwhile follows the misfire policy, and is decided here."""
     job = hand.job
+    check_open(job)
     if job.state not in (JobState.ACTIVE, JobState.PAUSED):
         raise Conflict(f"a {job.state} job cannot be resumed")
     held = [run for run in hand.runs if run.state is RunState.HELD and run.reason == HeldReason.PAUSED]
@@ -180,29 +185,6 @@ def resume(hand: JobInHand) -> JobChange:
         runs=_runs(hand, decided),
         unfired=decided.unfired,
     )
-
-
-def delete(hand: JobInHand, *, expected_version: int | None = None) -> JobChange:
-    """Leave a tombstone: nothing more is planned, unstarted runs are cancelled, running ones end."""
-    job = hand.job
-    check_version(job, expected_version)
-    planned = _planned_ahead(hand)
-    return JobChange(
-        state=job.state,
-        definition=job.definition,
-        position=Position(),
-        deleted=True,
-        unplan=_ids(planned),
-        cancel=tuple((run.id, EndReason.JOB_DELETED) for run in hand.runs if run not in planned),
-        unfired=_given_up(hand, SkipReason.JOB_DELETED),
-    )
-
-
-def expire(hand: JobInHand, *, since_ms: int) -> JobChange:
-    """Delete a job that has finished, at that instant. Conflict where somebody changed it meanwhile, or where a run of it waits."""
-    if hand.job.state is not JobState.FINISHED or hand.job.updated_ms != since_ms or hand.runs:
-        raise Conflict("the job is not over")
-    return delete(hand)
 
 
 def recover(hand: JobInHand, misfire: Misfire, missed_due_ms: Callable[[int], int]) -> JobChange:
@@ -234,7 +216,7 @@ def replan(hand: JobInHand) -> JobChange:
         # The scheduler is about to decide it, by the new rules.
         return unchanged
     times = compiled(schedule, hand.calendars)
-    decided_ms = max([hand.now_ms, *(run.scheduled_ms for run in _planned_ahead(hand))])
+    decided_ms = max([hand.now_ms, *(run.scheduled_ms for run in planned_ahead(hand))])
     moved = position_at(times, times.next_after(decided_ms), runs_left=position.runs_left)
     unfired: tuple[Unfired, ...] = ()
     if position.next_ms <= hand.now_ms:
@@ -267,19 +249,25 @@ def check_version(job: Job, expected_version: int | None) -> None:
         raise VersionMismatch(expected=expected_version, actual=job.version)
 
 
-def _state(hand: JobInHand) -> JobState:
+def check_open(job: Job) -> None:
+    """Refuse what nobody can do to a job that was cancelled."""
+    if job.state is JobState.CANCELLED:
+        raise Conflict("a cancelled job stays as it is: it can be neither run nor changed, only deleted")
+
+
+def state_of(hand: JobInHand) -> JobState:
     """The job's state, once the runs planned ahead are taken back: a schedule that is exhausted by them is not."""
-    return JobState.ACTIVE if hand.job.state is JobState.FINISHED and _planned_ahead(hand) else hand.job.state
+    return JobState.ACTIVE if hand.job.state is JobState.FINISHED and planned_ahead(hand) else hand.job.state
 
 
-def _planned_ahead(hand: JobInHand) -> list[LiveRun]:
+def planned_ahead(hand: JobInHand) -> list[LiveRun]:
     """Runs written ahead of their time: plans still, not yet history."""
     return [run for run in hand.runs if run.kind is RunKind.SCHEDULED and run.scheduled_ms > hand.now_ms]
 
 
 def _undecided(hand: JobInHand) -> Position:
     """Where the schedule stands, once the runs planned ahead are taken back."""
-    position, planned = hand.job.position, _planned_ahead(hand)
+    position, planned = hand.job.position, planned_ahead(hand)
     schedule = hand.job.definition.schedule
     if schedule is None:
         return Position()
@@ -354,7 +342,7 @@ def _moved_on(hand: JobInHand, decided: Plan) -> Position:
     return position_at(times, next_ms, runs_left=runs_left)
 
 
-def _given_up(hand: JobInHand, reason: SkipReason) -> tuple[Unfired, ...]:
+def given_up(hand: JobInHand, reason: SkipReason) -> tuple[Unfired, ...]:
     """What is due and will never be decided by its schedule."""
     schedule, next_ms = hand.job.definition.schedule, hand.job.position.next_ms
     if schedule is None or next_ms is None or next_ms > hand.now_ms:
@@ -395,5 +383,5 @@ def _dropped_on_resume(hand: JobInHand, held: list[LiveRun], *, caught_up: int) 
     return {run.id: reason for run in missed if run not in kept}
 
 
-def _ids(runs: list[LiveRun]) -> tuple[RunId, ...]:
+def ids_of(runs: list[LiveRun]) -> tuple[RunId, ...]:
     return tuple(run.id for run in runs)

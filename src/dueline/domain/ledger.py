@@ -51,6 +51,7 @@ class SkipReason(StrEnum):
     RECOVERY = "recovery"
     """Given up when an outage was recovered from."""
     JOB_DELETED = "job_deleted"
+    JOB_CANCELLED = "job_cancelled"
 
 
 class Unfired(msgspec.Struct, frozen=True):
@@ -78,6 +79,7 @@ _ENDED: dict[str | None, tuple[Verdict, str | None]] = {
     EndReason.MISFIRE: (Verdict.SKIPPED, SkipReason.MISFIRE),
     EndReason.COALESCED: (Verdict.COALESCED, None),
     EndReason.JOB_DELETED: (Verdict.SKIPPED, SkipReason.JOB_DELETED),
+    EndReason.JOB_CANCELLED: (Verdict.SKIPPED, SkipReason.JOB_CANCELLED),
     EndReason.RECOVERY: (Verdict.SKIPPED, SkipReason.RECOVERY),
     EndReason.REQUESTED: (Verdict.SKIPPED, SkipReason.REQUESTED),
 }

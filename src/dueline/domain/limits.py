@@ -130,6 +130,10 @@ LATE_MS = 5_000
 """A run that started this long after it was due is told to be late: the promise is five seconds for all."""
 FORECAST_JOBS_MAX = 200_000
 FORECAST_HOURS_MAX = 168
+UPCOMING_JOBS_FIRST = 1_000
+"""Jobs whose schedules are looked at first for a page of what comes, the earliest of them: as a rule the page is full with them."""
+UPCOMING_JOBS_MAX = 10_000
+"""And at most: about a second of arithmetic."""
 RECOVERY_JOBS_SHOWN = 100
 
 # Execution.
@@ -298,6 +302,8 @@ GATE_FREED_MAX = 500
 
 WHY_COUNTED_MAX = 10_000
 """Runs that are counted to tell somebody the place of one: some milliseconds. Past these it is "at least"."""
+WHY_RUNS_MAX = 20
+"""Runs of a job that are looked at to tell how it fared lately."""
 SHARES_SHOWN_MAX = 1_000
 """Tenants of one queue that are shown with their shares."""
 

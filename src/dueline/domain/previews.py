@@ -51,10 +51,17 @@ def preview(
     found: list[Fire] = []
     previous_ms: int | None = None
     for at_ms in fires(schedule, calendars, after_ms=after_ms, count=count if left is None else min(count, left)):
-        note = _moved(schedule, at_ms, shown.timezone) or note_of(shown, at_ms, previous_ms)
+        note = fire_note(schedule, at_ms, previous_ms, shown=shown)
         found.append(Fire(at_ms, local_text(at_ms, shown.timezone), note))
         previous_ms = at_ms
     return found
+
+
+def fire_note(schedule: Schedule, at_ms: int, previous_ms: int | None, *, shown: Schedule | None = None) -> str | None:
+    """What a reader should know of one fire: that it was moved, or what the clocks do to it. `shown` has the wall clock to tell it by, if
+    that is not the schedule's own."""
+    shown = shown or schedule
+    return _moved(schedule, at_ms, shown.timezone) or note_of(shown, at_ms, previous_ms)
 
 
 def fires(schedule: Schedule, calendars: Calendars, *, after_ms: int, count: int) -> list[int]:

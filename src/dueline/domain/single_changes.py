@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.changes import JobInHand, compiled
+from dueline.domain.changes import JobInHand, check_open, compiled
 from dueline.domain.errors import Conflict, Invalid
 from dueline.domain.firetimes import FireTimes
 from dueline.domain.instants import format_instant
@@ -29,6 +29,7 @@ class OccurrenceChange(msgspec.Struct, frozen=True):
 
 def change_occurrence(hand: JobInHand, at_ms: int, change: OccurrenceChange) -> Schedule:
     """The schedule with one occurrence changed, or the reason why that cannot be."""
+    check_open(hand.job)
     schedule = hand.job.definition.schedule
     if schedule is None or isinstance(schedule, After):
         raise Conflict("the job has no schedule that says beforehand when it comes")

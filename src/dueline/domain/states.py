@@ -61,6 +61,7 @@ class EndReason(StrEnum):
     MISFIRE = "misfire"
     COALESCED = "coalesced"
     JOB_DELETED = "job_deleted"
+    JOB_CANCELLED = "job_cancelled"
     REQUESTED = "requested"
     SUPERSEDED = "superseded"
     """A later run of the job, or of its dedupe key, took its place."""
@@ -121,6 +122,8 @@ JOB_MOVES: dict[str, tuple[frozenset[JobState], frozenset[JobState]]] = {
     "create": (frozenset(), frozenset({JobState.ACTIVE, JobState.PAUSED})),
     "pause": (frozenset({JobState.ACTIVE}), frozenset({JobState.PAUSED})),
     "resume": (frozenset({JobState.PAUSED}), frozenset({JobState.ACTIVE})),
+    "cancel": (frozenset({JobState.ACTIVE, JobState.PAUSED}), frozenset({JobState.CANCELLED})),
     "exhaust": (frozenset({JobState.ACTIVE, JobState.PAUSED}), frozenset({JobState.FINISHED})),
     "revive": (frozenset({JobState.FINISHED}), frozenset({JobState.ACTIVE})),
 }
+"""Nothing leaves `cancelled`."""

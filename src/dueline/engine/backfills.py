@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.changes import check_version, compiled
+from dueline.domain.changes import check_open, check_version, compiled
 from dueline.domain.errors import Conflict, Invalid, NotFound
 from dueline.domain.firing import make_run
 from dueline.domain.ids import JobId, RunId, job_text
@@ -64,6 +64,7 @@ class Backfills:
         if job is None:
             raise NotFound("job", job_text(job_id))
         check_version(job, expected_version)
+        check_open(job)
         now_ms = self._time().now_ms()
         occurrences = await self._occurrences(job, asked, now_ms=now_ms)
         (await self._quotas.of(tenant)).check_backfill(len(occurrences))

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-from dueline.domain import changes, limits
+from dueline.domain import endings, limits
 from dueline.domain.durations import DAY_MS
 from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.ids import JobId
@@ -38,7 +38,7 @@ class Expirer:
         for job in jobs:
             if isinstance(job.definition.schedule, At):
                 with suppress(NotFound, Conflict):
-                    await self._store.change_job(job.tenant, job.id, partial(changes.expire, since_ms=job.updated_ms))
+                    await self._store.change_job(job.tenant, job.id, partial(endings.expire, since_ms=job.updated_ms))
         if len(jobs) < limits.EXPIRE_BATCH:
             self._after = _FIRST
             return _AGAIN_S

@@ -1,4 +1,4 @@
-"""What people ask for: create, change, pause, resume and delete jobs; run them now; enqueue runs."""
+"""What people ask for: create, change, pause, resume, cancel and delete jobs; run them now; enqueue runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from dueline.domain import changes, limits
+from dueline.domain import changes, endings, limits
 from dueline.domain.errors import Conflict, Invalid, InvalidSchedule, NamesTaken, NotFound, OverQuota
 from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, run_text
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
@@ -224,9 +224,26 @@ class Operations:
 
         return await self._store.change_job(tenant, job_id, decide)
 
+    async def cancel_job(
+        self, tenant: str, job_id: JobId, *, note: str | None, stop_running: bool, expected_version: int | None
+    ) -> Job:
+        """End a job for good. One that was cancelled before is answered as it stands, and nothing is written of it but that its runs are to
+        stop, where that is asked for."""
+
+        def decide(hand: changes.JobInHand) -> changes.JobChange:
+            changes.check_version(hand.job, expected_version)
+            if hand.job.state is JobState.CANCELLED and not stop_running:
+                raise _OnlyAsked(hand.job)
+            return endings.cancel(hand, note=note, stop_running=stop_running)
+
+        try:
+            return await self._store.change_job(tenant, job_id, decide)
+        except _OnlyAsked as asked:
+            return asked.job
+
     async def delete_job(self, tenant: str, job_id: JobId, *, expected_version: int | None) -> None:
         await self._store.change_job(
-            tenant, job_id, lambda hand: changes.delete(hand, expected_version=expected_version)
+            tenant, job_id, lambda hand: endings.delete(hand, expected_version=expected_version)
         )
 
     async def run_job(self, tenant: str, job_id: JobId, *, force: bool, expected_version: int | None = None) -> RunId:
@@ -257,8 +274,7 @@ class Operations:
             raise NotFound("job", job_text(job_id))
         # The run is of the version that is looked at here, whatever becomes of the job before it is written.
         changes.check_version(job, expected_version)
-        if job.state is JobState.CANCELLED:
-            raise Conflict("a cancelled job cannot be run")
+        changes.check_open(job)
         await self._quotas.take_runs(tenant, 1)
         return job
 

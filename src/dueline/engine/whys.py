@@ -64,6 +64,8 @@ _PUT_OFF = {
     HeldReason.CONCURRENCY: (WaitsFor.CONCURRENCY, "its worker has as many runs of its task under way as it may"),
     HeldReason.ELSEWHERE: (WaitsFor.WORKER, "a worker without its task had it; it waits for one that has the task"),
 }
+_ERROR_LETTERS_MAX = 300
+"""As much of an error as a sentence bears; the run has all of it."""
 _AT_GATE = {
     HeldReason.CONCURRENCY: WaitsFor.CONCURRENCY,
     HeldReason.RATE: WaitsFor.RATE,
@@ -84,14 +86,13 @@ class Whys:
             raise NotFound("run", run_text(run_id))
         run = as_seen(run, now_ms=self._time().now_ms())
         if run.state in TERMINAL or standing is None:
-            reason = "" if run.reason is None else f" ({run.reason})"
-            return Why(run=run, waits_for=None, because=f"it has {_ENDS.get(run.state, 'ended')}{reason}")
+            return Why(run=run, waits_for=None, because=ended_words(run))
         match run.state:
             case RunState.RUNNING:
                 since = "" if run.claimed_ms is None else f" since {format_instant(run.claimed_ms)}"
                 return Why(run=run, waits_for=None, because=f"it is under way on {run.worker}{since}")
             case RunState.RETRYING:
-                because = f"attempt {run.attempt} failed, and the next is due at {format_instant(run.due_ms)}"
+                because = f"attempt {run.attempt} failed{error_words(run)}, and the next is due at {format_instant(run.due_ms)}"
                 return Why(run=run, waits_for=WaitsFor.RETRY, because=because, next_ms=run.due_ms)
             case RunState.HELD:
                 return _held(run, standing)
@@ -145,6 +146,24 @@ _ENDS = {
     RunState.CANCELLED: "been cancelled",
     RunState.EXPIRED: "expired",
 }
+
+
+def ended_words(run: Run) -> str:
+    """How a run ended, with its reason, and with what went wrong where it did not succeed."""
+    reason = "" if run.reason is None else f" ({run.reason})"
+    error = "" if run.state is RunState.SUCCEEDED else error_words(run)
+    return f"it has {_ENDS.get(run.state, 'ended')}{reason}{error}"
+
+
+def error_words(run: Run) -> str:
+    """What the last attempt of a run came to, behind a colon: the error in words, and the status of the answer."""
+    if not run.attempts:
+        return ""
+    outcome = run.attempts[-1].outcome
+    told = " ".join((outcome.error or outcome.kind.replace("_", " ")).split())
+    if outcome.status is not None and str(outcome.status) not in told:
+        told = f"{told} (status {outcome.status})"
+    return f": {told if len(told) <= _ERROR_LETTERS_MAX else told[: _ERROR_LETTERS_MAX - 1] + '…'}"
 
 
 def _scheduled(run: Run) -> Why:

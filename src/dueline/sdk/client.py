@@ -43,7 +43,7 @@ from dueline.sdk.resources.runs import Runs
 from dueline.sdk.resources.schedules import Schedules
 from dueline.sdk.resources.signing_secret import SigningSecret
 from dueline.sdk.resources.tenants import Tenants
-from dueline.sdk.resources.whole import Audits, Forecasts, Recovery
+from dueline.sdk.resources.whole import Audits, Forecasts, Recovery, Upcoming
 from dueline.sdk.resources.workers import Workers
 from dueline.sdk.retries import RetryPolicy
 
@@ -75,6 +75,7 @@ class Resources(Resource[D]):
         self.events = Events(driver)
         self.audits = Audits(driver)
         self.recovery = Recovery(driver)
+        self.upcoming = Upcoming(driver)
         self.forecasts = Forecasts(driver)
         self.health = Healths(driver)
         self.reference = Reference(driver)

@@ -38,8 +38,9 @@ from dueline.wire.schedules import ScheduleForm
 from dueline.wire.secrets import NewSecretView, SecretView
 from dueline.wire.targets import HttpTargetForm, TargetView, TaskTargetForm
 from dueline.wire.tenants import QuotasForm, TenantView, UsedView
+from dueline.wire.upcoming import UpcomingView
 from dueline.wire.versions import ChangeView, DefinitionView, DiffView, VersionView
-from dueline.wire.whys import SharesView, TenantShareView, WhyView
+from dueline.wire.whys import JobWhyView, SharesView, TenantShareView, WhyView
 from dueline.wire.workers import WorkerState, WorkerView
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "JobState",
     "JobTypeView",
     "JobView",
+    "JobWhyView",
     "KeyRole",
     "KeyView",
     "LeaseView",
@@ -105,6 +107,7 @@ __all__ = [
     "TaskTargetForm",
     "TenantShareView",
     "TenantView",
+    "UpcomingView",
     "UsedView",
     "Verdict",
     "VersionView",

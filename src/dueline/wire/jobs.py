@@ -164,6 +164,13 @@ class PauseInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     note: str | None = None
 
 
+class CancelInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why a job is cancelled, for whoever finds it so, and whether its runs that are under way are to stop."""
+
+    note: str | None = None
+    cancel_running: bool = False
+
+
 class RunNowInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`force` runs it beside other runs of the job, whatever its overlap policy and its limits say."""
 

@@ -33,6 +33,19 @@ class WhyView(msgspec.Struct, frozen=True, kw_only=True):
     other_run_id: str | None
 
 
+class JobWhyView(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a job does not run now. `waits_for` is null for one of which nothing comes any more. `also` tells what became of it lately."""
+
+    job_id: str
+    name: str
+    state: str
+    waits_for: str | None
+    because: str
+    also: list[str]
+    next_due_at: str | None
+    run_id: str | None
+
+
 class TenantShareView(msgspec.Struct, frozen=True, kw_only=True):
     """A tenant in a queue. `used_share` and `rate` are of the last minute or so; `delayed_by` tells, while it waits, whose runs went."""
 

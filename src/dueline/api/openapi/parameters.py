@@ -110,6 +110,12 @@ QUERY: Mapping[str, Parameter] = {
     "to": _TO,
     "jobs.occurrences/from": _FROM._replace(description="At or after; a day ago without it. Before the year 9000."),
     "jobs.occurrences/to": _TO._replace(description="Before; without it the list goes on and on."),
+    "upcoming.list/from": _FROM._replace(
+        description="At or after; now without it, and where it is past.", example="2099-03-29T00:00:00Z"
+    ),
+    "upcoming.list/to": _TO._replace(
+        description="Before; a day after `from` without it.", example="2099-03-30T00:00:00Z"
+    ),
     "runs.list/from": _FROM._replace(description="Scheduled at or after."),
     "runs.list/to": _TO._replace(description="Scheduled before."),
     "dead_letters.list/from": _FROM._replace(description="Failed at or after."),

@@ -39,6 +39,7 @@ TAGS: Mapping[str, str] = {
     "events": "What happens to jobs and runs, as it happens.",
     "audits": "What the schedules asked for, against what became of it.",
     "recovery": "What is overdue after an outage, and what becomes of it.",
+    "upcoming": "What comes, of all jobs.",
     "forecasts": "The load of the hours to come.",
     "simple": "For programs that know only these: jobs that carry out a job type, in few words. They are the same jobs.",
     "health": "How the process that answers is.",

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any, Unpack
 
-from dueline.domain.instants import format_instant
-from dueline.domain.ledger import Verdict
 from dueline.sdk.arguments import (
     DedupeFields,
     Instant,
@@ -28,9 +26,11 @@ from dueline.wire.jobs import JobView
 from dueline.wire.occurrences import OccurrenceView
 from dueline.wire.pages import Page
 from dueline.wire.runs import RunView
+from dueline.wire.upcoming import UpcomingView
 from dueline.wire.versions import DiffView, VersionView
+from dueline.wire.whys import JobWhyView
 
-Occurrences = list[OccurrenceView]
+Occurrences = list[UpcomingView]
 
 
 class Jobs(Resource[D]):
@@ -108,18 +108,20 @@ class Jobs(Resource[D]):
         queue: str | None = None,
         tag: str | None = None,
         target_type: str | None = None,
+        job_type: str | None = None,
         name_prefix: str | None = None,
         q: str | None = None,
         page_size: int | None = None,
     ) -> Call[Page[JobView]]:
         """List jobs, newest first; with `name_prefix` by name. `for job in client.jobs.list(): …` goes through all pages, and
-        `client.jobs.list().page()` gets one. `q` finds those that have all of its words in their names, tags, URLs or tasks; where few of
-        very many do, a page may have fewer than its size, or none, and the list goes on."""
+        `client.jobs.list().page()` gets one. `job_type` is the name of a task. `q` finds those that have all of its words in their names,
+        tags, URLs or tasks. With either a page may have fewer than its size, or none, and the list goes on."""
         query = {
             "state": state,
             "queue": queue,
             "tag": tag,
             "target_type": target_type,
+            "job_type": job_type,
             "name_prefix": name_prefix,
             "q": q,
             "limit": page_size,
@@ -171,6 +173,14 @@ class Jobs(Resource[D]):
         """Go on. What was held or missed meanwhile follows the misfire policy."""
         return Call(JobView, (job_id,), if_version=if_version)
 
+    @endpoint("POST /v1/jobs/{id}/cancel")
+    def cancel(
+        self, job_id: str, *, note: str | None = None, cancel_running: bool = False, if_version: int | None = None
+    ) -> Call[JobView]:
+        """End a job for good: nothing more of it is planned, unstarted runs are cancelled, and those under way end by themselves, or with
+        `cancel_running` are asked to stop. It stays to be seen; all that can be done with it is to delete it."""
+        return Call(JobView, (job_id,), body={"note": note, "cancel_running": cancel_running}, if_version=if_version)
+
     @endpoint("POST /v1/jobs/{id}/run")
     def run(
         self,
@@ -185,6 +195,11 @@ class Jobs(Resource[D]):
         beside others, whatever its overlap policy and its limits say."""
         body = {"force": force, **without_none(to_plain(dedupe))}
         return Call(RunView, (job_id,), body=body, if_version=if_version, idempotency_key=idempotency_key)
+
+    @endpoint("GET /v1/jobs/{id}/why")
+    def why(self, job_id: str) -> Call[JobWhyView]:
+        """Tell why a job does not run now, and when it runs next."""
+        return Call(JobWhyView, (job_id,))
 
     @listing("GET /v1/jobs/{id}/versions")
     def versions(self, job_id: str, *, page_size: int | None = None) -> Call[Page[VersionView]]:
@@ -235,16 +250,21 @@ class Jobs(Resource[D]):
         query = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "limit": page_size}
         return Call(Page[OccurrenceView], (job_id,), query=query)
 
+    @listing("GET /v1/jobs/{id}/upcoming")
+    def coming(self, job_id: str, *, page_size: int | None = None) -> Call[Page[UpcomingView]]:
+        """List the occurrences of a job that are to fire, earliest first; as a rule it goes on and on. Of a paused job, those that would
+        come if it were resumed now."""
+        return Call(Page[UpcomingView], (job_id,), query={"limit": page_size})
+
     @composed
     def upcoming(self, job_id: str, *, count: int = 10) -> Operation[Occurrences]:
-        """The next occurrences of a job that are expected to fire, up to `count`."""
-        now = format_instant(self.driver.terms.clock.wall_ms())
-        call = Jobs.occurrences.call(self, job_id, from_=now, page_size=count)
-        page: Page[OccurrenceView] = yield call
-        found = _expected(page)
+        """The next occurrences of a job that are to fire, up to `count`."""
+        call = Jobs.coming.call(self, job_id, page_size=count)
+        page: Page[UpcomingView] = yield call
+        found = page.items
         while len(found) < count and page.next_cursor is not None:
             page = yield at_cursor(call, page.next_cursor)
-            found += _expected(page)
+            found += page.items
         return found[:count]
 
     @endpoint("POST /v1/jobs/{id}/skip")
@@ -282,10 +302,6 @@ class Jobs(Resource[D]):
         said = {"cap": cap, "rate": rate, "overlap": overlap}
         body = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "dry_run": dry_run, **without_none(said)}
         return Call(BackfillView, (job_id,), body=body, if_version=if_version, idempotency_key=idempotency_key)
-
-
-def _expected(page: Page[OccurrenceView]) -> Occurrences:
-    return [one for one in page.items if one.verdict == Verdict.EXPECTED]
 
 
 def _dry(dry_run: bool) -> dict[str, str | None]:

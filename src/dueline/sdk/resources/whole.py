@@ -1,4 +1,4 @@
-"""What concerns all jobs together: audits, recoveries and forecasts."""
+"""What concerns all jobs together: audits, recoveries, what comes, and forecasts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dueline.wire.audits import AuditView
 from dueline.wire.forecasts import ForecastView
 from dueline.wire.pages import Page
 from dueline.wire.recoveries import RecoveryView
+from dueline.wire.upcoming import UpcomingView
 
 
 class Audits(Resource[D]):
@@ -40,6 +41,32 @@ class Recovery(Resource[D]):
     def apply(self, *, policy: str | None = None, rate: float | None = None) -> Call[RecoveryView]:
         """Decide what is overdue. Without a `policy` each job follows its own."""
         return Call(RecoveryView, body=without_none({"policy": policy, "rate": rate}))
+
+
+class Upcoming(Resource[D]):
+    """What comes, of all jobs."""
+
+    @listing("GET /v1/upcoming")
+    def list(
+        self,
+        *,
+        from_: Instant | None = None,
+        to: Instant | None = None,
+        queue: str | None = None,
+        tag: str | None = None,
+        target_type: str | None = None,
+        page_size: int | None = None,
+    ) -> Call[Page[UpcomingView]]:
+        """List what comes from one instant (now) to before another (a day later), of all active jobs, earliest first."""
+        query = {
+            "from": to_text(from_, "from_"),
+            "to": to_text(to, "to"),
+            "queue": queue,
+            "tag": tag,
+            "target_type": target_type,
+            "limit": page_size,
+        }
+        return Call(Page[UpcomingView], query=query)
 
 
 class Forecasts(Resource[D]):

@@ -53,6 +53,8 @@ class ChangePart(Part):
             topics.add("waiting")
         if change.stale:
             topics.add("stale")
+        if change.stop is not None:
+            topics.add("cancel")
         self._notices.announce(*topics)
         return job
 
@@ -102,6 +104,8 @@ async def _write(connection: Connection, ranks: Ranks, hand: JobInHand, change: 
     if keeps_anew(hand.job, job):
         await keep_runs(connection, [job.id])
     await _move_runs(connection, ranks, change)
+    if change.stop is not None:
+        await connection.execute(_SQL["stop_runs"], job.id, change.stop)
     gate = changed_gate(hand.job, job)
     if gate is not None:
         await set_job_gate(connection, gate, job.id)

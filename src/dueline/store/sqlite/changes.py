@@ -60,6 +60,8 @@ def _change_job(session: Session, tenant: str, job_id: JobId, decide: DecideChan
     if keeps_anew(hand.job, job):
         keep_runs(session, [job_id])
     _move_runs(session, change)
+    if change.stop is not None and session.rows(_SQL["stop_runs"], job_id, change.stop):
+        session.wake("cancel")
     gate = changed_gate(hand.job, job)
     if gate is not None:
         set_job_gate(session, gate, job_id)

@@ -20,7 +20,7 @@ from dueline.wire.policies import MisfireForm, RetryForm
 from dueline.wire.problems import Problem
 from dueline.wire.runs import AttemptView, RunView
 from dueline.wire.targets import HttpTargetForm
-from dueline.wire.whys import GateView, WhyView
+from dueline.wire.whys import GateView, JobWhyView, WhyView
 
 _TARGET = HttpTargetForm(url="https://example.com/reports", body={"kind": "daily"})
 JOB = JobView(
@@ -132,6 +132,16 @@ ANSWERS: Mapping[Any, Any] = {
         count=1,
         new=1,
         items=[BackfillItem(run_id=RUN_ID, scheduled_at="2026-03-02T08:00:00.000Z", due_at=DUE, new=True)],
+    ),
+    JobWhyView: JobWhyView(
+        job_id=JOB_ID,
+        name="daily-report",
+        state="active",
+        waits_for="time",
+        because="it waits for its next time, 2026-03-30T07:00:00.000Z",
+        also=[f"its run {RUN_ID} of 2026-03-29T07:00:00.000Z failed: the target answered 503"],
+        next_due_at=DUE,
+        run_id=None,
     ),
     WhyView: WhyView(
         run_id=RUN_ID,

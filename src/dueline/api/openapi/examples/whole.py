@@ -14,6 +14,7 @@ from dueline.wire.health import Health
 from dueline.wire.previews import FireView, PreviewView
 from dueline.wire.recoveries import JobRecoveryView, RecoveryView
 from dueline.wire.schedules import ScheduleForm
+from dueline.wire.upcoming import UpcomingView
 
 ANSWERS: Mapping[Any, Any] = {
     PreviewView: PreviewView(
@@ -72,6 +73,15 @@ ANSWERS: Mapping[Any, Any] = {
                 more=False,
             )
         ],
+    ),
+    UpcomingView: UpcomingView(
+        job_id=JOB_ID,
+        job_name="daily-report",
+        scheduled_at="2026-03-29T01:00:00.000Z",
+        due_at="2026-03-29T01:00:00.000Z",
+        local="2026-03-29T03:00:00+02:00",
+        note="02:30 does not exist on this day: comes at 03:00",
+        run_id=None,
     ),
     ForecastView: ForecastView(
         from_=DUE,

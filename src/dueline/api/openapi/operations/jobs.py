@@ -41,8 +41,8 @@ OPERATIONS = {
     "GET /v1/jobs": Operation(
         id="jobs.list",
         description=(
-            "With `name_prefix` they come in the order of their names. With `q` a page may end before its `limit`: go on while there is a "
-            "`next_cursor`."
+            "With `name_prefix` they come in the order of their names. With `q` or `job_type` a page may end before its `limit`: go on "
+            "while there is a `next_cursor`."
         ),
     ),
     "POST /v1/jobs/bulk": Operation(
@@ -113,6 +113,18 @@ OPERATIONS = {
         problems=("conflict",),
         headers=("ETag",),
     ),
+    "POST /v1/jobs/{id}/cancel": Operation(
+        id="jobs.cancel",
+        description=(
+            "Nothing more of it is planned or started, and its unstarted runs are cancelled. Those under way end by themselves, unless "
+            "`cancel_running` asks them to stop. It stays to be seen, with its history, and its name stays taken until it is deleted: "
+            "nothing else can be done with it. One that was cancelled before is answered as it stands. A finished job cannot be cancelled."
+        ),
+        requests={"with what is under way": {"note": "the shop is closed", "cancel_running": True}},
+        optional_body=True,
+        problems=("conflict",),
+        headers=("ETag",),
+    ),
     "POST /v1/jobs/{id}/run": Operation(
         id="jobs.run",
         description=(
@@ -124,6 +136,14 @@ OPERATIONS = {
         problems=("conflict", "over-quota"),
         also={200: "Another run of the dedupe key stands for it."},
         headers=("Location", *COUNTED),
+    ),
+    "GET /v1/jobs/{id}/why": Operation(
+        id="jobs.why",
+        description="In a sentence, with times, names and numbers; `also` has what became of its last runs, where that was no success.",
+    ),
+    "GET /v1/jobs/{id}/upcoming": Operation(
+        id="jobs.coming",
+        description="Those that are to fire. Of a paused job, those that would come if it were resumed now.",
     ),
     "GET /v1/jobs/{id}/occurrences": Operation(
         id="jobs.occurrences",

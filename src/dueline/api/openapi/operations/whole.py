@@ -20,6 +20,13 @@ OPERATIONS = {
         requests={"the latest of each, slowly": {"policy": "fire_once", "rate": 20}},
         optional_body=True,
     ),
+    "GET /v1/upcoming": Operation(
+        id="upcoming.list",
+        description=(
+            "In the order of the times that the schedules have, of all active jobs. Refused with 422 where more jobs come before `from`, "
+            "or before the rest of the list, than can be looked at."
+        ),
+    ),
     "GET /v1/forecast": Operation(id="forecasts.get"),
     "GET /livez": Operation(
         id="health.live", description="As long as the process answers. It never asks the store.", asks_store=False

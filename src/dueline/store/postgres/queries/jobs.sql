@@ -309,3 +309,13 @@ WHERE
     state = 'finished' AND deleted_ms IS NULL AND (updated_ms, id) > ($1::bigint, $2::uuid) AND updated_ms <= dueline.now_ms() - $3::bigint
 ORDER BY updated_ms, id
 LIMIT $4;
+
+-- name: stop_runs
+-- Runs of the job that are being executed are asked to end, locked in the order in which others lock them; one that was asked before keeps its
+-- reason.
+WITH locked AS (
+    SELECT id FROM dueline.runs WHERE job_id = $1 AND state = 'running' AND cancel IS NULL ORDER BY id FOR UPDATE
+)
+UPDATE dueline.runs SET cancel = $2
+WHERE id = ANY(ARRAY(SELECT id FROM locked))
+RETURNING id;

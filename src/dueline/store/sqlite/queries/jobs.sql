@@ -194,3 +194,9 @@ FROM jobs INDEXED BY jobs_finished
 WHERE state = 'finished' AND deleted_ms IS NULL AND (updated_ms, id) > (?1, ?2) AND updated_ms <= now_ms() - ?3
 ORDER BY updated_ms, id
 LIMIT ?4;
+
+-- name: stop_runs
+-- Runs of the job that are being executed are asked to end; one that was asked before keeps its reason.
+UPDATE runs INDEXED BY runs_job SET cancel = ?2
+WHERE job_id = ?1 AND state = 'running' AND cancel IS NULL
+RETURNING id;
