@@ -1,4 +1,4 @@
-"""A start that is refused says why in one line, before anybody has seen the process; one that is not says what to try next, and it works."""
+"""A start that is refused says why in one line, before anybody has seen the process; any other says what to try next, and it works."""
 
 import re
 import shlex

@@ -64,6 +64,7 @@ def list_(
             for one in page["items"]
         ],
         uncut=["ID"],
+        times=["CREATED", "EXPIRES", "REVOKED"],
     )
     print_page(page)
 

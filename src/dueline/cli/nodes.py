@@ -44,6 +44,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
             for node in page["items"]
         ],
         uncut=["ID", "STATE"],
+        spare=["TASKS", "LABELS", "VERSION", "STARTED", "QUEUES", "PID"],
+        times=["STARTED", "BEAT"],
     )
 
 

@@ -15,6 +15,7 @@ from dueline.cli.output import (
     Output,
     OutputOption,
     confirm,
+    job_label,
     print_data,
     print_page,
     print_record,
@@ -77,12 +78,15 @@ def list_(
                 run["due_at"],
                 run["finished_at"],
                 run["attempt"],
-                run["job_id"],
+                job_label(run),
                 run["error"] or run["reason"],
             )
             for run in page["items"]
         ],
         uncut=["ID", "STATE"],
+        spare=["KIND", "ATTEMPT", "FINISHED"],
+        times=["DUE", "FINISHED"],
+        wraps="ERROR",
     )
     print_page(page)
 
@@ -128,7 +132,7 @@ def cancel(run_id: RunId, yes: options.Yes = False, output: OutputOption = Outpu
     with connect() as client:
         if not yes:
             run = client.runs.get(run_id)
-            of = "without a job" if run["job_id"] is None else f"of {run['job_id']}"
+            of = "without a job" if run["job_id"] is None else f"of {job_label(run)}"
             confirm(f"Cancel the run {run_id} {of}, which is {run['state']} and was due at {run['due_at']}?")
         show(client.runs.cancel(run_id), output)
 
@@ -170,6 +174,10 @@ def print_run(run: dict[str, Any]) -> None:
                 ]
                 for attempt in attempts
             ],
+            uncut=["OUTCOME"],
+            spare=["WORKER", "STATUS"],
+            times=["STARTED", "FINISHED"],
+            wraps="ERROR",
         )
 
 
