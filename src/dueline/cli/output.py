@@ -18,6 +18,7 @@ from rich.text import Text
 
 from dueline.cli.exits import BAD_INPUT, FAILED
 from dueline.cli.tables import cell, table_of
+from dueline.cli.times import short_time
 from dueline.runtime.clock import SystemClock
 from dueline.wire.labels import CONTROL
 from dueline.wire.reading import decode, encode
@@ -102,6 +103,14 @@ def print_lines(lines: Iterable[tuple[str, str]], *, err: bool = False) -> None:
     console = _console(err=err)
     for style, text in lines:
         console.print(Text(CONTROL.sub("�", text), style=style), soft_wrap=True)
+
+
+def print_event(at: str, *parts: str | None) -> None:
+    """A line that tells of an instant: at a terminal its time is short."""
+    console = _console()
+    when = short_time(at, now_ms=SystemClock().wall_ms()) if console.file.isatty() else at
+    console.print(Text("  ").join(cell(part) for part in (when, *parts) if part is not None), soft_wrap=True)
+    console.file.flush()
 
 
 def show(record: dict[str, Any], output: Output) -> None:

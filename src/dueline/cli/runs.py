@@ -9,6 +9,7 @@ import typer
 from dueline.cli import options
 from dueline.cli.bulk import create_many
 from dueline.cli.connecting import connect, read_page
+from dueline.cli.events import NOT_WAITING, print_told, tell
 from dueline.cli.job_options import Written, run_options
 from dueline.cli.jobtypes import tell_of_task
 from dueline.cli.output import (
@@ -106,6 +107,27 @@ def get(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
         print_data(run, output)
     else:
         print_run(run)
+
+
+@app.command()
+def events(
+    run_id: RunId,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until the run has ended, or Ctrl-C.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Tell the story of a run: when it was written, each attempt with its outcome, and how it ended, a line each.
+
+    \b
+    Examples:
+      dueline run events run_01h455vb4pex5vsknk084sn02q
+      dueline run events run_01h455vb4pex5vsknk084sn02q --follow
+    """
+    with connect() as client:
+        if follow:
+            tell(client.runs.events(run_id), None, output, resumable=False)
+            return
+        for event in client.runs.events(run_id, wait=NOT_WAITING).page()["items"]:
+            print_told(event, output)
 
 
 @app.command()
