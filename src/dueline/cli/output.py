@@ -151,6 +151,11 @@ def print_bars(bars: Sequence[tuple[str, float, str]]) -> None:
     console.print(table)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 run`, `2 runs`, `1,000 runs`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def job_label(run: dict[str, Any]) -> str | None:
     """The job of a run as people know it: by its name, and by its id where it has none."""
     label: str | None = run.get("job_name") or run["job_id"]
