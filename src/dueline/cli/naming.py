@@ -36,6 +36,15 @@ def job_id_of(context: typer.Context, said: str | None) -> str | None:
     return job_id
 
 
+def job_id_of_its_runs(context: typer.Context, said: str | None) -> str | None:
+    """The same where things are looked for that a job leaves behind when it is deleted."""
+    try:
+        return job_id_of(context, said)
+    except NotFound as missing:
+        hint = "what a deleted one left is found by its id, as --output json tells it"
+        raise NotFound("job", f"{CONTROL.sub('?', said or '')}; {hint}") from missing
+
+
 def propose_jobs(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Names of jobs that begin so, each with its id; or none when the server does not answer at once. No Tab ends in an error."""
     with suppress(*TOLD, ValueError):

@@ -196,18 +196,12 @@ def confirm(question: str) -> None:
 
 
 @contextmanager
-def progress(text: str, total: int, *, lines: bool = True) -> Iterator[Callable[[int], None]]:
-    """How far a command is, on stderr: a bar on a terminal, and elsewhere a line for each step, or with `lines` false nothing. Gives what
-    moves it on by so many."""
+def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
+    """How far a command is, on stderr: a bar on a terminal, and elsewhere nothing. Gives what moves it on by so many."""
     with Progress(console=_console(err=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(text, total=total)
 
-        def advance(count: int) -> None:
-            bar.advance(task, count)
-            if bar.disable and lines:
-                typer.echo(f"{text}: {bar.tasks[0].completed:.0f} of {total}", err=True)
-
-        yield advance
+        yield lambda count: bar.advance(task, count)
 
 
 def _console(*, err: bool = False) -> Console:
