@@ -177,3 +177,21 @@ def test_pages_go_on_while_there_is_more_to_look_at(own_api: ServedApi, monkeypa
         cursor, pages = page["next_cursor"], pages + 1
     assert found == [rare]
     assert pages > 1
+
+
+def test_a_run_tells_the_name_of_its_job_also_of_a_deleted_one(api: ServedApi) -> None:
+    named = api.call("POST", "/v1/jobs", {"target": TARGET, "name": "told with its runs", "queue": "named"}).json
+    unnamed = api.call("POST", "/v1/jobs", {"target": TARGET, "queue": "named"}).json
+    assert api.call("POST", f"/v1/jobs/{named['id']}/run").status == 201
+    end(api, claim(api, queue="named"), RunState.FAILED)
+    assert api.call("POST", f"/v1/jobs/{unnamed['id']}/run").status == 201
+    api.call("POST", "/v1/runs", {"target": TARGET, "queue": "named"})
+    assert api.call("DELETE", f"/v1/jobs/{named['id']}").status == 204
+    runs = {run["job_id"]: run for run in api.call("GET", "/v1/runs?queue=named").json["items"]}
+    names = {job_id: run["job_name"] for job_id, run in runs.items()}
+    assert names == {named["id"]: "told with its runs", unnamed["id"]: unnamed["id"], None: None}
+    run_id = runs[named["id"]]["id"]
+    assert api.call("GET", f"/v1/runs/{run_id}").json["job_name"] == "told with its runs"
+    (letter,) = api.call("GET", f"/v1/dead-letters?job_id={named['id']}").json["items"]
+    assert letter["run"]["job_name"] == "told with its runs"
+    assert api.call("GET", f"/v1/dead-letters/{run_id}").json["run"]["job_name"] == "told with its runs"

@@ -7,6 +7,7 @@ import pytest
 from tests.api.serving import TARGET, ServedApi
 from tests.api.working import a_dead_letter
 from tests.cli.conftest import Command
+from tests.support.stores import register
 
 
 def made(api: ServedApi, noun: str) -> tuple[list[str], str, str]:
@@ -27,18 +28,33 @@ def made(api: ServedApi, noun: str) -> tuple[list[str], str, str]:
     if noun == "deadletter":
         run_id = a_dead_letter(api, reason="poison")
         return [run_id], f"{run_id} aside, which failed with", f"/v1/dead-letters/{run_id}"
+    if noun == "node":
+        api.on_store(lambda store: register(store, "w9", slots=4))
+        return ["w9"], "w9 (worker on here, pid 1, which is alive with 0 runs under way)", "/v1/workers/w9"
+    if noun == "key":
+        key = api.call("POST", "/v1/keys", {"role": "reader", "name": "reports"}).json
+        return [key["id"]], f"reports ({key['id']}), of the role reader and the tenant default", f"/v1/keys/{key['id']}"
     run = api.call("POST", "/v1/runs", {"target": TARGET, "due_at": "2099-01-01T00:00:00Z"}).json
     return [run["id"]], f"{run['id']} without a job, which is scheduled and was due at 2099", f"/v1/runs/{run['id']}"
 
 
 def is_there(api: ServedApi, path: str) -> bool:
     found = api.call("GET", path)
-    return found.status == 200 and found.json.get("state") != "cancelled"
+    left = found.json.get("state") in ("cancelled", "draining") or found.json.get("revoked_at")
+    return found.status == 200 and not left
 
 
 @pytest.mark.parametrize(
     ("noun", "verb"),
-    [("job", "delete"), ("calendar", "delete"), ("limit", "delete"), ("deadletter", "purge"), ("run", "cancel")],
+    [
+        ("job", "delete"),
+        ("calendar", "delete"),
+        ("limit", "delete"),
+        ("deadletter", "purge"),
+        ("run", "cancel"),
+        ("node", "drain"),
+        ("key", "revoke"),
+    ],
 )
 def test_what_destroys_asks_and_says_what(process: Command, api: ServedApi, noun: str, verb: str) -> None:
     named, said, path = made(api, noun)
@@ -61,3 +77,15 @@ def test_many_dead_letters_are_named_by_what_they_have_in_common(process: Comman
     a_dead_letter(api, queue="common")
     nobody = process("deadletter", "purge", "--queue", "common", DUELINE_URL=api.url)
     assert (nobody.code, "Put 1 dead letters aside of queue common?" in nobody.err) == (2, True)
+
+
+def test_a_key_was_revoked_that_locked_everybody_out(process: Command, api: ServedApi) -> None:
+    server = {"DUELINE_URL": api.url}
+    own = process("key", "whoami", "-o", "json", **server).json["key_id"]
+    nobody = process("key", "revoke", own, **server)
+    assert nobody.code == 2
+    assert "Warning: this command uses the key itself" in nobody.err
+    assert "Warning: this is the last admin key of the tenant default" in nobody.err
+    api.call("POST", "/v1/keys", {"role": "admin", "name": "ended", "expires_at": "2099-01-01T00:00:00Z"})
+    another = process("key", "revoke", own, **server)
+    assert (another.code, "last admin key" in another.err) == (2, False)

@@ -76,8 +76,7 @@ def test_all_are_tried_again_in_as_many_calls_as_it_takes(
     assert "Try 5 dead letters again?" in said_no.err
     said_yes = process("deadletter", "redrive", "--rate", "10", typed="y\n", DUELINE_URL=api.url)
     assert (said_yes.code, said_yes.out) == (0, "Tried 5 again.\n")
-    steps = ["Trying again: 2 of 5", "Trying again: 4 of 5", "Trying again: 5 of 5"]
-    assert said_yes.err.endswith("\n".join(steps) + "\n"), "lines, because this is no terminal"
+    assert said_yes.err == "Try 5 dead letters again? [y/N] ", "no progress, because this is no terminal"
     due = sorted(run["due_at"] for run in api.call("GET", "/v1/runs?kind=redrive").json["items"])
     assert len(set(due)) == 5, "all at one pace"
     assert cli("deadletter", "redrive", "-o", "json").json["matched"] == 0
@@ -110,10 +109,12 @@ def test_a_redrive_that_was_broken_off_goes_on_with_the_rest(
     """In the middle of its third call, which the server still carries out."""
     monkeypatch.setattr(limits, "REDRIVE_BATCH", 1)
     parents = [a_dead_letter(api) for _ in range(6)]
-    redrive_many, calls, broken_off = DeadLetters.redrive_many, count(1), threading.Event()
+    redrive_many, calls = DeadLetters.redrive_many, count(1)
+    begun, broken_off = threading.Event(), threading.Event()
 
     async def held_up(letters: DeadLetters, match: DeadLetterFilter, asked: RedriveAsked) -> RedriveAnswer:
         if not asked.dry_run and next(calls) == 3:
+            begun.set()
             await asyncio.to_thread(broken_off.wait, 60)
         return await redrive_many(letters, match, asked)
 
@@ -121,10 +122,8 @@ def test_a_redrive_that_was_broken_off_goes_on_with_the_rest(
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(alone), "DUELINE_URL": api.url, "DUELINE_API_KEY": ADMIN_KEY}
     command = [str(COMMAND), "deadletter", "redrive", "--yes"]
     with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, env=environment, text=True) as process:
-        assert process.stderr is not None
-        told = [process.stderr.readline() for _ in range(2)]
+        assert begun.wait(60)
         process.kill()
-    assert told == ["Trying again: 1 of 6\n", "Trying again: 2 of 6\n"]
     broken_off.set()
     again = cli("deadletter", "redrive", "--yes", "-o", "json").json
     assert again["redriven"] in (3, 4)

@@ -27,7 +27,7 @@ def test_a_key_from_its_making_to_its_end(cli: Command, monkeypatch: pytest.Monk
     assert (refused.code, "needs a key with the role admin" in refused.err) == (2, True)
     monkeypatch.setenv("DUELINE_API_KEY", ADMIN_KEY)
     assert cli("key", "get", made["id"], "-o", "json").json["revoked_at"] is None
-    assert cli("key", "revoke", made["id"], "-o", "json").json["revoked_at"] is not None
+    assert cli("key", "revoke", made["id"], "--yes", "-o", "json").json["revoked_at"] is not None
     monkeypatch.setenv("DUELINE_API_KEY", made["key"])
     assert cli("key", "whoami").code == 2
 

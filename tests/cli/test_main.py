@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dueline import __version__
+from dueline.store.sqlite.filelock import FileLock
 from tests.cli.conftest import Command
 
 
@@ -45,6 +46,19 @@ def test_a_database_is_brought_up_to_date(
     assert all(migration["applied"] for migration in migrated)
     assert dueline("db", "status", "--db", db, "-o", "json").json["migrations"] == migrated
     assert "yes" in dueline("db", "status", "--db", db).out
+
+
+def test_a_file_that_is_served_was_in_use_for_whoever_only_looked(dueline: Command, tmp_path: Path) -> None:
+    db = str(tmp_path / "served.db")
+    migrated = dueline("db", "migrate", "--db", db, "-o", "json").json
+    lock = FileLock(db)
+    lock.take()
+    try:
+        looked = dueline("db", "status", "--db", db, "-o", "json")
+        assert (looked.code, looked.json) == (0, migrated)
+        assert dueline("db", "migrate", "--db", db).code == 5
+    finally:
+        lock.release()
 
 
 def test_a_database_that_is_away_is_unreachable(dueline: Command) -> None:

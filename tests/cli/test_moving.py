@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dueline.moving import verifying
 from tests.api.serving import ServedApi
 from tests.cli.conftest import Command
 
@@ -79,6 +80,17 @@ def test_verifying_tells_what_is_the_same(dueline: Command, tmp_path: Path) -> N
     header, row = ended.out.splitlines()
     assert header.split() == ["JOB", "PLACE", "VERDICT", "FIRES", "DIFFERENCES", "UNTIL"]
     assert row.split() == ["backup", "line", "1", "same", "366", "0", "2027-01-02T00:00:00Z"]
+
+
+def test_a_year_that_was_not_compared_to_its_end_was_the_same(
+    dueline: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifying, "FIRES_MAX", 10)
+    path = crontab(tmp_path, "0 3 * * * backup\n")
+    command = ("import", "crontab", path, "--timezone", "UTC", "--verify", *NOW)
+    assert "same up to 2026-01-10T03:00:00Z, not further" in dueline(*command).out
+    (comparison,) = dueline(*command, "-o", "json").json["comparisons"]
+    assert (comparison["complete"], comparison["fires"]) == (False, 10)
 
 
 def test_verifying_tells_what_differs(dueline: Command, tmp_path: Path) -> None:

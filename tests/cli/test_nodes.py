@@ -11,6 +11,6 @@ def test_processes_are_listed_shown_and_drained(cli: Command, api: ServedApi) ->
     assert row[9:11] == ["-", "2"]
     assert row[:9] == ["w9", "alive", "worker", "here", "1", "1", "0/4", "a", "b"]
     assert cli("node", "list", "-o", "json").json["items"] == [cli("node", "get", "w9", "-o", "json").json]
-    assert "w9" in cli("node", "drain", "w9").out
+    assert "w9" in cli("node", "drain", "w9", "--yes").out
     assert cli("node", "drain", "w8").code == 3
     assert cli("node", "get", "w8").code == 3

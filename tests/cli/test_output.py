@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from dueline.cli import bulk
-from dueline.cli.output import fitting
 from tests.api.serving import ServedApi
 from tests.cli.conftest import Command
 from tests.cli.terminals import terminal
@@ -57,25 +56,6 @@ def test_a_table_fits_the_terminal_and_nothing_is_cut_in_a_pipe(cli: Command, ap
     assert "…" in shown.seen
     assert name not in shown.seen
     assert len(lines) == 2, "no line goes on in the next"
-
-
-@pytest.mark.parametrize(
-    ("natural", "most", "widths"),
-    [
-        ([10, 20, 30], 64, {0: 10, 1: 20, 2: 30}),
-        ([10, 20, 30], 63, {0: 10, 1: 20, 2: 29}),
-        ([10, 20, 30], 40, {0: 10, 1: 13, 2: 13}),
-        ([10, 20, 30], 26, {0: 10, 1: 6, 2: 6}),
-        ([10, 20, 30], 25, {0: 10, 1: 13}),
-        ([10, 20, 30], 9, {0: 10}),
-    ],
-)
-def test_the_longest_cells_are_cut_first_and_the_last_columns_go(
-    natural: list[int], most: int, widths: dict[int, int]
-) -> None:
-    found = fitting(["ID", "NAME", "ERROR"], natural, [True, False, False], most)
-    assert found.keys() == widths.keys()
-    assert sorted(found.values()) == sorted(widths.values())
 
 
 @pytest.mark.parametrize(("noun", "nouns"), [("job", "jobs"), ("run", "runs")])

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from tests.api.serving import ServedApi
 from tests.cli.conftest import Command
 
 URL = "http://127.0.0.1:9/"
@@ -86,3 +87,13 @@ def test_a_run_of_a_job_with_a_dedupe_key_is_made_once(cli: Command) -> None:
     assert cli(*ask).code == 4
     assert cli(*ask, "--dedupe-window", "1h", "--on-conflict", "ignore").json["id"] == first
     assert cli(*ask, "--on-conflict", "replace").json["id"] != first
+
+
+def test_the_runs_of_a_deleted_job_are_found_by_its_id_and_the_refusal_says_so(cli: Command, api: ServedApi) -> None:
+    job = api.create(name="soon gone")
+    run_id = api.call("POST", f"/v1/jobs/{job['id']}/run").json["id"]
+    assert cli("job", "delete", "soon gone", "--yes").code == 0
+    missing = cli("run", "list", "--job", "soon gone")
+    assert (missing.code, missing.out) == (3, "")
+    assert "no job soon gone; what a deleted one left is found by its id" in missing.err
+    assert run_id in cli("run", "list", "--job", job["id"]).out

@@ -3,12 +3,16 @@
 Only ports, the home of the user and the place of the command differ from a reader's, and `make run` is started as what it starts.
 """
 
+import fcntl
 import os
 import re
+import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -39,11 +43,12 @@ class Terminal:
 
     def __init__(self, folder: Path, variables: dict[str, str]) -> None:
         self._folder = folder
+        self._variables = {**os.environ, **variables}
         self._count = 0
         self._shell = subprocess.Popen(
             ["bash", "-e"],
             cwd=folder,
-            env={**os.environ, **variables},
+            env=self._variables,
             stdin=subprocess.PIPE,
             start_new_session=True,
         )
@@ -66,6 +71,24 @@ class Terminal:
         while not re.search(expected, said := self.run(block)):
             assert time.monotonic() < deadline, said
         return said
+
+    def seen(self, block: str, *, columns: int) -> str:
+        """What a block shows at a terminal of so many columns: there a table is made to fit, and elsewhere it is not."""
+        master, slave = os.openpty()
+        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        shown = b""
+        try:
+            variables = {**self._variables, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "NO_COLOR": "1"}
+            command = ["bash", "-e", "-c", block]
+            with subprocess.Popen(command, env=variables, stdin=slave, stdout=slave, stderr=slave) as process:
+                while process.poll() is None or select.select([master], [], [], 0)[0]:
+                    if select.select([master], [], [], POLL_S)[0]:
+                        shown += os.read(master, 65_536)
+            assert process.returncode == 0, shown
+        finally:
+            os.close(slave)
+            os.close(master)
+        return shown.decode()
 
     def close(self) -> None:
         """End the shell with all that it left running."""
@@ -161,7 +184,9 @@ def test_a_newcomer_gets_to_the_end(
 
         terminal.run(next(blocks))
         error = re.findall(r"`(the target answered \d+)`", PROSE)[0]
-        terminal.run_until(next(blocks), error)
+        see_why = next(blocks)
+        terminal.run_until(see_why, error)
+        assert error in " ".join(terminal.seen(see_why, columns=80).split())
         assert {letter.run.error for letter in client.dead_letters.list()} == {error}
 
         terminal.run(next(blocks))

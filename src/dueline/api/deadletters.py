@@ -55,14 +55,16 @@ async def list_page(surface: Surface, request: Request) -> Response:
     found = await surface.dead_letters.page(match, before=before, limit=limit + 1)
     more = len(found) > limit
     shown = found[:limit]
-    items = [dead_letter_view(letter.run, failed_ms=letter.failed_ms) for letter in shown]
+    names = await surface.insights.names_of(match.tenant, [letter.run for letter in shown])
+    items = [dead_letter_view(letter.run, names, failed_ms=letter.failed_ms) for letter in shown]
     return json_answer(Page(items, make_cursor(mark, shown[-1].run.id) if more else None))
 
 
 async def get(surface: Surface, request: Request) -> Response:
     letter = await surface.dead_letters.get(tenant_of(request), run_id_of(request, noun="dead letter"))
     execution = await surface.dead_letters.execution_of(letter)
-    return json_answer(dead_letter_view(letter.run, failed_ms=letter.failed_ms, execution=execution))
+    names = await surface.insights.names_of(letter.run.tenant, [letter.run])
+    return json_answer(dead_letter_view(letter.run, names, failed_ms=letter.failed_ms, execution=execution))
 
 
 async def redrive(surface: Surface, request: Request) -> Response:

@@ -116,7 +116,8 @@ async def list_page(surface: Surface, request: Request) -> Response:
     found = await surface.insights.runs(match, words, before=before, limit=limit + 1)
     shown = found.runs[:limit]
     last = shown[-1].id if len(found.runs) > limit else found.edge
-    return json_answer(Page([run_view(run) for run in shown], None if last is None else make_cursor(mark, last)))
+    names = await surface.insights.names_of(tenant, shown)
+    return json_answer(Page([run_view(run, names) for run in shown], None if last is None else make_cursor(mark, last)))
 
 
 async def _job_of(surface: Surface, tenant: str, query: Query) -> JobId | None:
@@ -136,7 +137,8 @@ async def _job_of(surface: Surface, tenant: str, query: Query) -> JobId | None:
 
 async def get(surface: Surface, request: Request) -> Response:
     run = await surface.insights.run(tenant_of(request), run_id_of(request))
-    view, told = run_view(run), await surface.insights.progress(run)
+    view = run_view(run, await surface.insights.names_of(run.tenant, [run]))
+    told = await surface.insights.progress(run)
     if told is not None:
         heard_at = format_instant(told.updated_ms)
         view = msgspec.structs.replace(view, progress=told.progress, progress_note=told.note, heard_at=heard_at)

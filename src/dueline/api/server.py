@@ -34,6 +34,7 @@ class ApiServer:
         self._stopping = stopping
         self.host = host
         self.port = port
+        self._listener: socket.socket | None = None
         self._server: _Server | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -42,10 +43,16 @@ class ApiServer:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
+    def hold(self) -> None:
+        """Take the port, or raise CannotListen. Whoever calls is refused until `start`."""
+        self._listener = _listen(self.host, self.port)
+        self.port = self._listener.getsockname()[1]
+
     async def start(self) -> None:
         """Return when connections are accepted, or raise CannotListen."""
-        listener = _listen(self.host, self.port)
-        self.port = listener.getsockname()[1]
+        if self._listener is None:
+            self.hold()
+        assert self._listener is not None, "it was just taken"
         config = uvicorn.Config(
             self._app,
             http=Transport,
@@ -61,22 +68,25 @@ class ApiServer:
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=GRACE_S,
         )
-        self._server = _Server(config)
-        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
-        while not self._server.started:
-            if self._serving.done():
-                self._serving.result()
-                raise CannotListen(f"cannot serve on {self.url}")
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[self._listener]))
+        while not server.started:
+            if serving.done():
+                # Two may take a port at once; the first that listens has it.
+                raise CannotListen(f"cannot listen on {self.host}:{self.port}") from serving.exception()
             await asyncio.sleep(START_POLL_S)
+        self._server, self._serving = server, serving
 
     async def stop(self) -> None:
-        """Stop accepting, let requests end for a few seconds, then close."""
-        if self._server is None or self._serving is None:
-            return
-        self._stopping()
-        self._server.should_exit = True
-        await self._serving
-        self._server = self._serving = None
+        """Stop accepting, let requests end for a few seconds, then close; give the port back."""
+        if self._server is not None and self._serving is not None:
+            self._stopping()
+            self._server.should_exit = True
+            await self._serving
+            self._server = self._serving = None
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
 
 
 class _Server(uvicorn.Server):

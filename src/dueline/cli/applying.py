@@ -140,7 +140,7 @@ def _carry_out(client: PlainClient, plan: Plan, output: Output) -> None:
     outcomes: list[Outcome] = []
     code = 0
     try:
-        with progress("Applying", plan.changes, lines=False) as advance:
+        with progress("Applying", plan.changes) as advance:
             for outcome in carry_out(client, plan):
                 outcomes.append(outcome)
                 advance(1)

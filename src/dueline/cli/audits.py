@@ -74,6 +74,8 @@ def _print(found: dict[str, Any]) -> None:
             ["JOB", "NAME", "EXPECTED", "MISSED", "DOUBLED", "LATE", "FIRST"],
             [_row(account) for account in problems],
             uncut=["JOB"],
+            spare=["EXPECTED"],
+            times=["FIRST"],
         )
 
 

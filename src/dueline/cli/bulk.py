@@ -21,7 +21,7 @@ def create_many(client: PlainClient, nouns: str, written: dict[str, Any]) -> dic
         answer: dict[str, Any] = client.request("POST", path, written)
         return answer
     whole: dict[str, Any] = {"items": [], "created": 0, "failed": 0}
-    with progress("Creating", len(items), lines=False) as advance:
+    with progress("Creating", len(items)) as advance:
         for first in range(0, len(items), PIECE):
             piece = items[first : first + PIECE]
             try:

@@ -70,6 +70,9 @@ def list_(
             for one in page["items"]
         ],
         uncut=["NAME"],
+        spare=["UPDATED", "VERSION"],
+        times=["UPDATED"],
+        wraps="DATES",
     )
     print_page(page)
 

@@ -13,10 +13,12 @@ from dueline.cli import copying
 from dueline.cli.output import Output, OutputOption, print_data, print_table, show
 from dueline.config import load_settings
 from dueline.domain.access import ApiKey, KeyRole
+from dueline.domain.errors import StoreInUse
 from dueline.domain.job import DEFAULT_TENANT
 from dueline.engine.keyring import Keyring
 from dueline.runtime.chance import SystemChance
-from dueline.runtime.clock import StoreTime, SystemClock
+from dueline.runtime.clock import Clock, StoreTime, SystemClock
+from dueline.store.conditions import look_at
 from dueline.store.opening import make_store
 from dueline.store.protocol import Store
 from dueline.store.shapes import MigrationState
@@ -43,13 +45,13 @@ def migrate(db: Db = None, output: OutputOption = Output.TABLE) -> None:
 
 @app.command()
 def status(db: Db = None, output: OutputOption = Output.TABLE) -> None:
-    """Show which migrations are applied.
+    """Show which migrations are applied, also of a database that is being served.
 
     \b
     Example:
       dueline db status
     """
-    _print(asyncio.run(_ask(db, lambda store: store.schema())), output)
+    _print(asyncio.run(_schema(db)), output)
 
 
 @app.command()
@@ -77,9 +79,18 @@ async def _make_key(store: Store, name: str) -> tuple[ApiKey, str]:
     return await keyring.create(DEFAULT_TENANT, KeyRole.ADMIN, name, expires_ms=None)
 
 
-async def _ask(db: str | None, question: Callable[[Store], Awaitable[T]]) -> T:
+async def _schema(db: str | None) -> Sequence[MigrationState]:
+    try:
+        return await _ask(db, lambda store: store.schema())
+    except StoreInUse:
+        return await _ask(db, lambda store: store.schema(), make=look_at)
+
+
+async def _ask(
+    db: str | None, question: Callable[[Store], Awaitable[T]], *, make: Callable[[str, Clock], Store] = make_store
+) -> T:
     settings = load_settings({} if db is None else {"db": db})
-    store = make_store(settings.db, SystemClock())
+    store = make(settings.db, SystemClock())
     await store.open()
     try:
         return await question(store)

@@ -12,6 +12,7 @@ from dueline.cli.output import (
     Output,
     OutputOption,
     confirm,
+    job_label,
     print_data,
     print_page,
     print_record,
@@ -66,11 +67,17 @@ def list_(
             (
                 letter["id"],
                 letter["failed_at"],
-                *(letter["run"][name] for name in ("queue", "attempt", "job_id", "reason", "error")),
+                *(letter["run"][name] for name in ("queue", "attempt")),
+                job_label(letter["run"]),
+                letter["run"]["reason"],
+                letter["run"]["error"] or letter["run"]["reason"],
             )
             for letter in page["items"]
         ],
         uncut=["ID"],
+        spare=["ATTEMPT", "QUEUE", "REASON"],
+        times=["FAILED"],
+        wraps="ERROR",
     )
     print_page(page)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from dueline.cli.findings import span
-from dueline.cli.output import table_of
+from dueline.cli.output import job_label
 from dueline.cli.overview import Overview
+from dueline.cli.tables import table_of
 
 COUNT_TOLD_S = 5.0
 """From here on the age of the count is told: it is older than anybody would think."""
@@ -20,23 +21,38 @@ _HEAD_LINES = 4
 _TABLES = 3
 _LINES_BETWEEN = 2
 """Each table has a heading, and an empty line before it."""
+_TIMES = ("HEARD", "FAILED")
+_LEAST = {"ERROR": 24}
+"""A row is a line here, so that what went wrong needs the room for a few words."""
 
-Rows = tuple[list[str], list[list[Any]]]
-"""The headings of a table, and what stands under them."""
+
+class Rows(NamedTuple):
+    """The headings of a table, what stands under them, and which of its columns go first where there is little room."""
+
+    headings: list[str]
+    rows: list[list[Any]]
+    spare: list[str]
 
 
 def frame_lines(
-    overview: Overview, *, title: str, trouble: str, columns: int, lines: int | None, colour: bool
+    overview: Overview,
+    *,
+    title: str,
+    trouble: str,
+    columns: int,
+    lines: int | None,
+    colour: bool,
+    now_ms: int | None = None,
 ) -> list[str]:
-    """The frame. Without `lines` everything is shown; with them each table is cut to its share, and says how much is left out."""
+    """The frame. Without `lines` everything is shown; with them each table is cut to its share, and says how much is left out. Times are
+    short where it is known what time it is."""
     console = Console(file=io.StringIO(), width=columns, force_terminal=colour, no_color=not colour, highlight=False)
     tables = [_queues(overview), _workers(overview), _failures(overview)]
-    rows = _shares([len(table) for _, table in tables], lines)
+    rows = _shares([len(table.rows) for table in tables], lines)
     parts: list[RenderableType] = [Text(title, style="bold")]
     parts += [Text(line) for line in _summary(overview)]
     parts.append(Text(trouble, style="red"))
-    for (headings, table), shown in zip(tables, rows, strict=True):
-        parts.append(_table(headings, table, shown, columns))
+    parts += [_table(table, shown, columns, now_ms) for table, shown in zip(tables, rows, strict=True)]
     for number, part in enumerate(parts):
         if number >= _HEAD_LINES:
             console.print()
@@ -65,7 +81,8 @@ def _summary(overview: Overview) -> list[str]:
 def _queues(overview: Overview) -> Rows:
     """Those with most to do first."""
     ordered = sorted(overview.queues, key=lambda queue: (-queue["ready"] - queue["running"], queue["name"]))
-    return ["QUEUE", "STATE", "READY", "RUNNING", "WAITING", "HELD", "RATE", "LAG", "WORKERS"], [
+    headings = ["QUEUE", "STATE", "READY", "RUNNING", "WAITING", "HELD", "RATE", "LAG", "WORKERS"]
+    rows = [
         [
             queue["name"],
             "paused" if queue["paused"] else "active",
@@ -76,12 +93,14 @@ def _queues(overview: Overview) -> Rows:
         ]
         for queue in ordered
     ]
+    return Rows(headings, rows, spare=["HELD", "WAITING", "WORKERS", "RATE"])
 
 
 def _workers(overview: Overview) -> Rows:
     """Those in trouble first, then those with most to do."""
     ordered = sorted(overview.workers, key=lambda worker: (worker["state"] == "alive", -worker["busy"], worker["id"]))
-    return ["PROCESS", "STATE", "ROLE", "LOAD", "BUSY", "QUEUES", "HEARD"], [
+    headings = ["PROCESS", "STATE", "ROLE", "LOAD", "BUSY", "QUEUES", "HEARD"]
+    rows = [
         [
             f"{worker['host']}:{worker['pid']}",
             worker["state"],
@@ -93,17 +112,21 @@ def _workers(overview: Overview) -> Rows:
         ]
         for worker in ordered
     ]
+    return Rows(headings, rows, spare=["ROLE", "LOAD", "HEARD"])
 
 
 def _failures(overview: Overview) -> Rows:
-    return ["FAILED", "ERROR", "QUEUE", "ATTEMPT", "RUN", "JOB"], [
+    headings = ["FAILED", "ERROR", "QUEUE", "ATTEMPT", "RUN", "JOB"]
+    rows = [
         [
             run["finished_at"],
             run["error"] or run["reason"],
-            *(run[name] for name in ("queue", "attempt", "id", "job_id")),
+            *(run[name] for name in ("queue", "attempt", "id")),
+            job_label(run),
         ]
         for run in overview.failures
     ]
+    return Rows(headings, rows, spare=["ATTEMPT", "QUEUE", "JOB", "RUN", "FAILED"])
 
 
 def _bar(busy: int, slots: int) -> str:
@@ -124,8 +147,19 @@ def _shares(wanted: Sequence[int], lines: int | None) -> list[int]:
     return shares
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]], shown: int, width: int) -> RenderableType:
+def _table(one: Rows, shown: int, width: int, now_ms: int | None) -> RenderableType:
+    headings, rows, spare = one
     cut = len(rows) > shown
     kept = rows[: max(shown - 1, 0) if cut else shown]
-    table = table_of(headings, kept, width=width, header_style="bold reverse")
+    table = table_of(
+        headings,
+        kept,
+        uncut=[name for name in headings if name == "RUN"],
+        spare=spare,
+        times=[name for name in headings if name in _TIMES],
+        least=_LEAST,
+        width=width,
+        now_ms=now_ms,
+        header_style="bold reverse",
+    )
     return Group(table, Text(f"… {len(rows) - len(kept)} more", style="dim")) if cut and shown else table

@@ -114,6 +114,8 @@ def list_(
             for job in page["items"]
         ],
         uncut=["ID", "STATE"],
+        spare=["QUEUE", "TARGET", "SCHEDULE"],
+        times=["NEXT DUE"],
     )
     print_page(page)
 

@@ -44,6 +44,9 @@ def list_(output: OutputOption = Output.TABLE) -> None:
             for one in page["items"]
         ],
         uncut=["NAME"],
+        spare=["SEEN", "QUEUE"],
+        times=["SEEN"],
+        wraps="DESCRIPTION",
     )
 
 

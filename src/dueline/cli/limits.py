@@ -54,6 +54,7 @@ def list_(
             for one in page["items"]
         ],
         uncut=["NAME"],
+        times=["UPDATED"],
     )
     print_page(page)
 

@@ -19,6 +19,7 @@ from dueline.cli import (
     db,
     deadletters,
     doctor,
+    events,
     exporting,
     forecasts,
     jobs,
@@ -62,6 +63,7 @@ backfills.register(jobs.app)
 app.add_typer(jobs.app, name="job")
 app.add_typer(runs.app, name="run")
 app.add_typer(deadletters.app, name="deadletter")
+app.add_typer(events.app, name="event")
 app.add_typer(queues.app, name="queue")
 app.add_typer(limits.app, name="limit")
 app.add_typer(tenants.app, name="tenant")

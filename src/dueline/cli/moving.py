@@ -260,7 +260,7 @@ def _verified(source: str, entries: list[Entry], now_ms: int, output: Format) ->
 def _print_comparisons(found: list[Comparison]) -> None:
     print_table(
         ["JOB", "PLACE", "VERDICT", "FIRES", "DIFFERENCES", "UNTIL"],
-        [(one.name, one.place, one.verdict, one.fires, one.differences, one.until) for one in found],
+        [(one.name, one.place, _verdict(one), one.fires, one.differences, one.until) for one in found],
         uncut=["VERDICT", "FIRES", "DIFFERENCES"],
     )
     rows = [
@@ -271,3 +271,8 @@ def _print_comparisons(found: list[Comparison]) -> None:
     if rows:
         typer.echo("\nThe first instants at which only one of the two fires:")
         print_table(["JOB", "UTC", "LOCAL", "ONLY", "CLOCKS CHANGE"], rows, uncut=["UTC", "LOCAL"])
+
+
+def _verdict(one: Comparison) -> str:
+    """Of one that fires too often to compare a year of it, how far it was compared."""
+    return str(one.verdict) if one.complete else f"{one.verdict} up to {one.until}, not further"

@@ -13,6 +13,8 @@ from dueline.cli.exits import TOLD
 from dueline.cli.profile_file import read_profiles
 from dueline.config import profile_file
 from dueline.domain.errors import NotFound
+from dueline.domain.events import EventType
+from dueline.domain.states import JobState, RunState
 from dueline.wire.labels import CONTROL
 
 COMPLETION_S_MAX = 1.0
@@ -34,6 +36,15 @@ def job_id_of(context: typer.Context, said: str | None) -> str | None:
     return job_id
 
 
+def job_id_of_its_runs(context: typer.Context, said: str | None) -> str | None:
+    """The same where things are looked for that a job leaves behind when it is deleted."""
+    try:
+        return job_id_of(context, said)
+    except NotFound as missing:
+        hint = "what a deleted one left is found by its id, as --output json tells it"
+        raise NotFound("job", f"{CONTROL.sub('?', said or '')}; {hint}") from missing
+
+
 def propose_jobs(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Names of jobs that begin so, each with its id; or none when the server does not answer at once. No Tab ends in an error."""
     with suppress(*TOLD, ValueError):
@@ -42,6 +53,28 @@ def propose_jobs(context: typer.Context, incomplete: str) -> list[tuple[str, str
             page = client.jobs.list(name_prefix=incomplete or None, page_size=PROPOSED_MAX).page()
         return [(job["name"], job["id"]) for job in page["items"] if _is_simple(job["name"])]
     return []
+
+
+def propose_queues(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of queues that begin so, or none when the server does not answer at once."""
+    with suppress(*TOLD, ValueError):
+        _choose_as(context)
+        with connect(timeout_s=COMPLETION_S_MAX) as client:
+            queues = client.queues.list().page()["items"]
+        return [queue["name"] for queue in queues if queue["name"].startswith(incomplete)][:PROPOSED_MAX]
+    return []
+
+
+def propose_run_states(incomplete: str) -> list[str]:
+    return [state for state in RunState if state.startswith(incomplete)]
+
+
+def propose_job_states(incomplete: str) -> list[str]:
+    return [state for state in JobState if state.startswith(incomplete)]
+
+
+def propose_event_types(incomplete: str) -> list[str]:
+    return [kind for kind in EventType if kind.startswith(incomplete)]
 
 
 def propose_profiles(incomplete: str) -> list[str]:

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from dueline.cli import options
 from dueline.cli.connecting import connect
-from dueline.cli.output import Output, OutputOption, print_data, print_table, show
+from dueline.cli.output import Output, OutputOption, confirm, counted, print_data, print_table, show
 from dueline.cli.watching import watchable
 
 app = typer.Typer(help="Nodes: the processes that fire schedules and execute runs.", no_args_is_help=True)
@@ -44,6 +45,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
             for node in page["items"]
         ],
         uncut=["ID", "STATE"],
+        spare=["TASKS", "LABELS", "VERSION", "STARTED", "QUEUES", "PID"],
+        times=["STARTED", "BEAT"],
     )
 
 
@@ -61,12 +64,18 @@ def get(node_id: NodeId, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
-def drain(node_id: NodeId, output: OutputOption = Output.TABLE) -> None:
-    """Ask a process to end in order: it gives back what it has not started and ends what it has.
+def drain(node_id: NodeId, yes: options.Yes = False, output: OutputOption = Output.TABLE) -> None:
+    """Ask a process to end in order: it gives back what it has not started and ends what it has. Asks first.
 
     \b
     Example:
       dueline node drain 3f9c1d0a8b7e65f4a210
     """
     with connect() as client:
+        if not yes:
+            node = client.workers.get(node_id)
+            confirm(
+                f"Drain the process {node_id} ({node['role']} on {node['host']}, pid {node['pid']}, which is {node['state']} with "
+                f"{counted(node['busy'], 'run')} under way)? It ends once they have, and does not start again by itself."
+            )
         show(client.workers.drain(node_id), output)

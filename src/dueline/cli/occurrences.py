@@ -47,6 +47,8 @@ def occurrences(
         ["SCHEDULED", "VERDICT", "REASON", "STARTED", "STATE", "RUN", "VERSION"],
         [_row(one) for one in page["items"]],
         uncut=["SCHEDULED", "VERDICT"],
+        spare=["VERSION"],
+        times=["STARTED"],
     )
     print_page(page, everything=False)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dueline.cli.connecting import read_payload
-from dueline.cli.naming import job_id_of, propose_jobs
+from dueline.cli.naming import job_id_of, job_id_of_its_runs, propose_jobs
 from dueline.domain.durations import parse_duration
 from dueline.domain.instants import format_instant
 from dueline.runtime.clock import SystemClock
@@ -29,7 +29,7 @@ OfJob = Annotated[
         "--job",
         metavar="ID",
         help="Only of a job, by its id or its name.",
-        callback=job_id_of,
+        callback=job_id_of_its_runs,
         autocompletion=propose_jobs,
     ),
 ]

@@ -11,46 +11,24 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 from dueline.cli.exits import BAD_INPUT, FAILED
+from dueline.cli.tables import cell, table_of
+from dueline.cli.times import short_time
+from dueline.runtime.clock import SystemClock
 from dueline.wire.labels import CONTROL
 from dueline.wire.reading import decode, encode
 
 WIDTH_PIPED = 1_000
 """Columns of a table that goes to a program or a file: nothing is cut there."""
 WIDTH_BARS = 100
-GAP = 2
-"""Columns of the terminal between two of a table."""
-CELL_LETTERS_MIN = 6
-"""Less than this of a long cell tells nothing."""
 BAR_LETTERS_MIN = 10
 _EIGHTHS = "▏▎▍▌▋▊▉"
 _SCHEDULE_KINDS = ("at", "cron", "every", "after", "repeat", "rrule")
-_STATE_STYLES = {
-    "active": "green",
-    "succeeded": "green",
-    "running": "cyan",
-    "paused": "yellow",
-    "held": "yellow",
-    "retrying": "yellow",
-    "failed": "red",
-    "expired": "red",
-    "cancelled": "dim",
-    "finished": "dim",
-    "fired": "green",
-    "late": "yellow",
-    "coalesced": "cyan",
-    "skipped": "magenta",
-    "waiting": "yellow",
-    "alive": "green",
-    "draining": "yellow",
-    "expected": "dim",
-}
 
 
 class Output(StrEnum):
@@ -84,48 +62,30 @@ def print_json(value: Any) -> None:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, uncut: Sequence[str] = (), err: bool = False
-) -> None:
-    """A table that fits the terminal: long cells are cut, the longest first, and where that is not enough the last columns are left out.
-    Those of `uncut` columns always show in full. `err`: beside the result, on stderr."""
-    console = _console(err=err)
-    console.print(table_of(columns, rows, uncut=uncut, width=console.width))
-
-
-def table_of(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
     *,
     uncut: Sequence[str] = (),
-    width: int,
-    header_style: str = "bold",
-) -> Table:
-    """A table that is no wider than so much."""
-    cells = [[cell(value) for value in row] for row in rows]
-    natural = [max([cell_len(name), *(row[place].cell_len for row in cells)]) for place, name in enumerate(columns)]
-    widths = fitting(columns, natural, [column in uncut for column in columns], width)
-    table = Table(box=None, pad_edge=False, header_style=header_style)
-    for place, letters in widths.items():
-        table.add_column(columns[place], no_wrap=True, overflow="ellipsis", width=letters)
-    for row in cells:
-        table.add_row(*(row[place] for place in widths))
-    return table
-
-
-def fitting(columns: Sequence[str], natural: Sequence[int], uncut: Sequence[bool], most: int) -> dict[int, int]:
-    """How wide each column becomes that is shown, by its place."""
-    widths = dict(enumerate(natural))
-    while widths and sum(widths.values()) + GAP * (len(widths) - 1) > most:
-        cuttable = [place for place in widths if not uncut[place]]
-        if not cuttable:
-            break
-        longer = [place for place in cuttable if widths[place] > max(len(columns[place]), CELL_LETTERS_MIN)]
-        if longer:
-            widths[max(longer, key=lambda place: widths[place])] -= 1
-        else:
-            # The room that it leaves is for all of the others.
-            widths = {place: natural[place] for place in widths if place != cuttable[-1]}
-    return widths
+    spare: Sequence[str] = (),
+    times: Sequence[str] = (),
+    wraps: str | None = None,
+    err: bool = False,
+) -> None:
+    """A table that fits the terminal, as `tables` has it; elsewhere nothing is cut, left out or short. `err`: beside the result."""
+    console = _console(err=err)
+    is_terminal = console.file.isatty()
+    console.print(
+        table_of(
+            columns,
+            rows,
+            uncut=uncut,
+            spare=spare,
+            times=times,
+            wraps=wraps if is_terminal else None,
+            width=console.width,
+            now_ms=SystemClock().wall_ms() if is_terminal else None,
+        )
+    )
 
 
 def print_record(record: dict[str, Any]) -> None:
@@ -145,6 +105,14 @@ def print_lines(lines: Iterable[tuple[str, str]], *, err: bool = False) -> None:
         console.print(Text(CONTROL.sub("�", text), style=style), soft_wrap=True)
 
 
+def print_event(at: str, *parts: str | None) -> None:
+    """A line that tells of an instant: at a terminal its time is short."""
+    console = _console()
+    when = short_time(at, now_ms=SystemClock().wall_ms()) if console.file.isatty() else at
+    console.print(Text("  ").join(cell(part) for part in (when, *parts) if part is not None), soft_wrap=True)
+    console.file.flush()
+
+
 def show(record: dict[str, Any], output: Output) -> None:
     """One thing, in the form that was asked for."""
     if output is Output.TABLE:
@@ -162,6 +130,7 @@ def show_bulk(answer: dict[str, Any], noun: str, output: Output) -> None:
             ["STATUS", "ID", "PROBLEM"],
             [(item["status"], item.get(noun, {}).get("id"), _told(item.get("problem"))) for item in answer["items"]],
             uncut=["ID"],
+            wraps="PROBLEM",
         )
     if answer["failed"]:
         typer.echo(f"{answer['failed']} of {len(answer['items'])} were refused.", err=True)
@@ -180,6 +149,17 @@ def print_bars(bars: Sequence[tuple[str, float, str]]) -> None:
     for label, number, text in bars:
         table.add_row(cell(label), Text(_bar(number / most * width if most else 0.0), style="cyan"), cell(text))
     console.print(table)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 run`, `2 runs`, `1,000 runs`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def job_label(run: dict[str, Any]) -> str | None:
+    """The job of a run as people know it: by its name, and by its id where it has none."""
+    label: str | None = run.get("job_name") or run["job_id"]
+    return label
 
 
 def schedule_line(schedule: dict[str, Any] | None) -> str | None:
@@ -216,26 +196,12 @@ def confirm(question: str) -> None:
 
 
 @contextmanager
-def progress(text: str, total: int, *, lines: bool = True) -> Iterator[Callable[[int], None]]:
-    """How far a command is, on stderr: a bar on a terminal, and elsewhere a line for each step, or with `lines` false nothing. Gives what
-    moves it on by so many."""
+def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
+    """How far a command is, on stderr: a bar on a terminal, and elsewhere nothing. Gives what moves it on by so many."""
     with Progress(console=_console(err=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(text, total=total)
 
-        def advance(count: int) -> None:
-            bar.advance(task, count)
-            if bar.disable and lines:
-                typer.echo(f"{text}: {bar.tasks[0].completed:.0f} of {total}", err=True)
-
-        yield advance
-
-
-def cell(value: Any) -> Text:
-    """Text without markup and without control characters: names and errors come from others."""
-    if value is None:
-        return Text("-", style="dim")
-    text = value if isinstance(value, str) else encode(value).decode()
-    return Text(CONTROL.sub("�", text), style=_STATE_STYLES.get(text, ""))
+        yield lambda count: bar.advance(task, count)
 
 
 def _console(*, err: bool = False) -> Console:

@@ -1,6 +1,7 @@
 """One process of Dueline: opens the store, runs its roles, ends in order.
 
-Start: store (waiting for it if it is away) → migrations → node (scheduler, worker) → API, so that whoever is answered is served.
+Start: store (waiting for it if it is away) → migrations → port and first key, so that a start that is refused is refused before anybody
+sees it → node (scheduler, worker) → API, so that whoever is answered is served.
 Stop: API (nobody new is let in) → node (see `engine.node`) → store. Without an API there may be a listener for health alone, which
 answers until the node has ended: that it is not ready is what it has to tell while it drains.
 """
@@ -14,6 +15,7 @@ import socket
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from dueline import __version__
 from dueline.api.app import make_app, make_health_app
@@ -23,11 +25,12 @@ from dueline.cli.letting_in import FirstKey, first_key, keep
 from dueline.config import Settings, is_loopback
 from dueline.domain import limits
 from dueline.domain.addresses import AddressPolicy, judge
-from dueline.domain.errors import StoreUnavailable
+from dueline.domain.errors import DuelineError, StoreUnavailable
 from dueline.domain.ids import BootId
 from dueline.domain.lanes import TASK
 from dueline.engine.definitions import Definitions
 from dueline.engine.execution.secrets import Secrets
+from dueline.engine.keyring import Keyring
 from dueline.engine.membership import Membership
 from dueline.engine.node import Node
 from dueline.engine.scheduler import RecoveryMode, SchedulerOptions
@@ -52,6 +55,14 @@ from dueline.worker.options import WorkerOptions
 from dueline.worker.worker import Worker
 
 log = get_log(__name__)
+
+
+class _Prepared(NamedTuple):
+    """An API that could be started at once."""
+
+    server: ApiServer
+    keeper: Timekeeper
+    keyring: Keyring
 
 
 class Process:
@@ -98,47 +109,57 @@ class Process:
             await store.close()
 
     async def _run_roles(self, store: Store, stop: Stop) -> None:
-        tasks = []
+        """All that can be refused is refused before the node joins: a start that fails says one thing, and nobody saw it."""
+        prepared = await self._prepare_api(store, stop) if self._api else None
+        server = prepared.server if prepared else hold_health(self._vitals(store, stop), self._settings)
+        tasks: list[asyncio.Task[None]] = []
         if self._role is not None:
-            scheduling = SchedulerOptions(
-                recovery=RecoveryMode(self._settings.recovery),
-                recovery_rate=self._settings.recovery_rate,
-                history_days=self._settings.history_days,
-                finished_job_days=self._settings.finished_job_days,
-            )
-            self._node = Node(
-                store,
-                self._clock,
-                self._chance,
-                new_node=self._new_node,
-                parts=self._parts(store),
-                scheduling=scheduling,
-            )
+            self._node = self._make_node(store)
             tasks.append(asyncio.create_task(self._node.run(stop)))
-        if self._api:
-            server: ApiServer | None = await self._start_api(store, stop, tasks)
-        else:
-            server = await start_health(self._vitals(store, stop), self._settings)
-        _spare_what_stays()
-        self._started(server.url if server else None)
-        asked = asyncio.create_task(stop.asked.wait())
-        done, _ = await asyncio.wait([asked, *tasks], return_when=asyncio.FIRST_COMPLETED)
-        stop.asked.set()
+        if prepared:
+            tasks.append(asyncio.create_task(_until_stopped(Loop("time", prepared.keeper.step), stop)))
         try:
+            if server:
+                await server.start()
+            if prepared:
+                self.key_path = await keep(prepared.keyring, self._settings, prepared.server.port, self.first_key)
+            _spare_what_stays()
+            self._started(server.url if server else None)
+            asked = asyncio.create_task(stop.asked.wait())
+            done, _ = await asyncio.wait([asked, *tasks], return_when=asyncio.FIRST_COMPLETED)
+            stop.asked.set()
             if server and self._api:
                 await server.stop()
             for task in done - {asked}:
                 task.result()
-            await asyncio.gather(*tasks)
         finally:
-            if server:
-                await server.stop()
+            stop.asked.set()
+            try:
+                await asyncio.gather(*tasks)
+            finally:
+                if server:
+                    await server.stop()
 
-    async def _start_api(self, store: Store, stop: Stop, tasks: list[asyncio.Task[None]]) -> ApiServer:
+    def _make_node(self, store: Store) -> Node:
+        scheduling = SchedulerOptions(
+            recovery=RecoveryMode(self._settings.recovery),
+            recovery_rate=self._settings.recovery_rate,
+            history_days=self._settings.history_days,
+            finished_job_days=self._settings.finished_job_days,
+        )
+        return Node(
+            store,
+            self._clock,
+            self._chance,
+            new_node=self._new_node,
+            parts=self._parts(store),
+            scheduling=scheduling,
+        )
+
+    async def _prepare_api(self, store: Store, stop: Stop) -> _Prepared:
+        """Everything up to answering. The port is taken before the first key is made, which is shown only once."""
         keeper = Timekeeper(store, self._clock)
         await keeper.step()
-        loop = Loop("time", keeper.step)
-        tasks.append(asyncio.create_task(_until_stopped(loop, stop)))
 
         async def ready() -> None:
             if stop.asked.is_set():
@@ -154,11 +175,14 @@ class Process:
             tallies=lambda: self._tallies(fenced=surface.desk.fenced_total),
             payload_bytes_max=self._settings.payload_bytes_max,
         )
-        self.first_key = await first_key(surface.keyring, self._settings)
         server = ApiServer(make_app(surface), self._settings.host, self._settings.port, stopping=surface.close)
-        await server.start()
-        self.key_path = await keep(surface.keyring, self._settings, server.port, self.first_key)
-        return server
+        server.hold()
+        try:
+            self.first_key = await first_key(surface.keyring, self._settings)
+        except DuelineError:
+            await server.stop()
+            raise
+        return _Prepared(server, keeper, surface.keyring)
 
     def _vitals(self, store: Store, stop: Stop) -> Vitals:
         async def ready() -> None:
@@ -217,12 +241,12 @@ class Process:
         return [make_worker]
 
 
-async def start_health(vitals: Vitals, settings: Settings) -> ApiServer | None:
-    """Tell how a process without the API is, if there is a port for that."""
+def hold_health(vitals: Vitals, settings: Settings) -> ApiServer | None:
+    """What tells how a process without the API is, if there is a port for that. The port is taken, and nobody is answered yet."""
     if not settings.health_port:
         return None
     server = ApiServer(make_health_app(vitals), settings.host, settings.health_port)
-    await server.start()
+    server.hold()
     return server
 
 

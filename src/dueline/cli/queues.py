@@ -45,6 +45,8 @@ def list_(output: OutputOption = Output.TABLE) -> None:
             for queue in page["items"]
         ],
         uncut=["NAME"],
+        spare=["RATE", "BUSY", "HELD", "WAITING", "WORKERS"],
+        wraps="NOTE",
     )
 
 

@@ -68,6 +68,7 @@ def _print(found: dict[str, Any], *, err: bool = False) -> None:
             ["JOB", "NAME", "POLICY", "OVERDUE SINCE", "RUN", "COALESCE", "SKIP", "WAITING"],
             [_row(job) for job in found["jobs"]],
             uncut=["JOB"],
+            times=["OVERDUE SINCE"],
             err=err,
         )
     elif not found["overdue_jobs"]:

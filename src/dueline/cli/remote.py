@@ -7,7 +7,7 @@ import socket
 
 from dueline import __version__
 from dueline.api.routes import Vitals
-from dueline.cli.process import crew_of, executor_of, start_health, target_policy, worker_options
+from dueline.cli.process import crew_of, executor_of, hold_health, target_policy, worker_options
 from dueline.config import Settings
 from dueline.domain.errors import StoreUnavailable
 from dueline.domain.ids import BootId
@@ -52,8 +52,10 @@ class RemoteProcess:
             if stop.asked.is_set() or not node.trusted:
                 raise StoreUnavailable("the process is stopping, or not a member")
 
-        server = await start_health(Vitals(ready=ready, tallies=node.tallies), self._settings)
+        server = hold_health(Vitals(ready=ready, tallies=node.tallies), self._settings)
         try:
+            if server:
+                await server.start()
             await node.run(stop)
         finally:
             if server:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dueline.cli.connecting import client_settings
 from dueline.config import Settings, checked_url, load_settings
-from dueline.domain.errors import Invalid
+from dueline.domain.errors import DuelineError, Invalid
 from dueline.runtime.log import set_up_log
 from dueline.store.fleet import Role
 from dueline.store.opening import is_embedded
@@ -156,14 +158,23 @@ def _run(settings: Settings, *, api: bool, role: Role | None) -> None:
 
 def _tell_keys(process: Process, url: str) -> None:
     first, path = process.first_key, process.key_path
+    command = _command_for(url)
     if first is not None and not first.given:
         typer.echo(f"This is its first start. Its admin key, shown only now: {first.text}")
     if path is None:
-        typer.echo(f'Try: DUELINE_API_KEY=… dueline job list   or: curl -H "Authorization: Bearer …" {url}/v1/jobs')
+        typer.echo(f'Try: DUELINE_API_KEY=… {command} job list   or: curl -H "Authorization: Bearer …" {url}/v1/jobs')
         return
     if first is not None:
         typer.echo(f"It is kept in {path}, where the command dueline finds it.")
-    typer.echo(f'Try: dueline job list   or: curl -H "Authorization: Bearer $(cat {path})" {url}/v1/jobs')
+    typer.echo(f'Try: {command} job list   or: curl -H "Authorization: Bearer $(cat {path})" {url}/v1/jobs')
+
+
+def _command_for(url: str) -> str:
+    """The command that asks this server: what is shown must work as it stands there, also where commands would ask another."""
+    with suppress(DuelineError):
+        if client_settings().url == url:
+            return "dueline"
+    return f"dueline --server {url}"
 
 
 def _run_remote(settings: Settings, url: str) -> None:

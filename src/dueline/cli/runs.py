@@ -9,12 +9,14 @@ import typer
 from dueline.cli import options
 from dueline.cli.bulk import create_many
 from dueline.cli.connecting import connect, read_page
+from dueline.cli.events import NOT_WAITING, print_told, tell
 from dueline.cli.job_options import Written, run_options
 from dueline.cli.jobtypes import tell_of_task
 from dueline.cli.output import (
     Output,
     OutputOption,
     confirm,
+    job_label,
     print_data,
     print_page,
     print_record,
@@ -82,12 +84,15 @@ def list_(
                 run["due_at"],
                 run["finished_at"],
                 run["attempt"],
-                run["job_id"],
+                job_label(run),
                 run["error"] or run["reason"],
             )
             for run in page["items"]
         ],
         uncut=["ID", "STATE"],
+        spare=["KIND", "ATTEMPT", "FINISHED"],
+        times=["DUE", "FINISHED"],
+        wraps="ERROR",
     )
     print_page(page)
 
@@ -107,6 +112,27 @@ def get(run_id: RunId, output: OutputOption = Output.TABLE) -> None:
         print_data(run, output)
     else:
         print_run(run)
+
+
+@app.command()
+def events(
+    run_id: RunId,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until the run has ended, or Ctrl-C.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Tell the story of a run: when it was written, each attempt with its outcome, and how it ended, a line each.
+
+    \b
+    Examples:
+      dueline run events run_01h455vb4pex5vsknk084sn02q
+      dueline run events run_01h455vb4pex5vsknk084sn02q --follow
+    """
+    with connect() as client:
+        if follow:
+            tell(client.runs.events(run_id), None, output, resumable=False)
+            return
+        for event in client.runs.events(run_id, wait=NOT_WAITING).page()["items"]:
+            print_told(event, output)
 
 
 @app.command()
@@ -133,7 +159,7 @@ def cancel(run_id: RunId, yes: options.Yes = False, output: OutputOption = Outpu
     with connect() as client:
         if not yes:
             run = client.runs.get(run_id)
-            of = "without a job" if run["job_id"] is None else f"of {run['job_id']}"
+            of = "without a job" if run["job_id"] is None else f"of {job_label(run)}"
             confirm(f"Cancel the run {run_id} {of}, which is {run['state']} and was due at {run['due_at']}?")
         show(client.runs.cancel(run_id), output)
 
@@ -175,6 +201,10 @@ def print_run(run: dict[str, Any]) -> None:
                 ]
                 for attempt in attempts
             ],
+            uncut=["OUTCOME"],
+            spare=["WORKER", "STATUS"],
+            times=["STARTED", "FINISHED"],
+            wraps="ERROR",
         )
 
 

@@ -71,7 +71,15 @@ def _draw_on_and_on(
     while True:
         columns, lines = screen.size
         screen.draw(
-            frame_lines(overview, title=_title(url, clock), trouble=trouble, columns=columns, lines=lines, colour=True)
+            frame_lines(
+                overview,
+                title=f"{_title(url, clock)}   q quits",
+                trouble=trouble,
+                columns=columns,
+                lines=lines,
+                colour=True,
+                now_ms=clock.wall_ms(),
+            )
         )
         if not _QUIT.isdisjoint(screen.wait(read_s + interval_s - clock.monotonic_s())):
             return
@@ -89,9 +97,12 @@ def _print_once(overview: Overview, url: str, clock: Clock) -> None:
     """As wide as the terminal, and as wide as it takes elsewhere; all of it in either."""
     colour = sys.stdout.isatty()
     columns = os.get_terminal_size(sys.stdout.fileno()).columns if colour else WIDTH_PIPED
-    for line in frame_lines(overview, title=_title(url, clock), trouble="", columns=columns, lines=None, colour=colour):
+    now_ms = clock.wall_ms() if colour else None
+    for line in frame_lines(
+        overview, title=_title(url, clock), trouble="", columns=columns, lines=None, colour=colour, now_ms=now_ms
+    ):
         typer.echo(line)
 
 
 def _title(url: str, clock: Clock) -> str:
-    return f"dueline top   {url}   {format_instant(clock.wall_ms())}   q quits"
+    return f"dueline top   {url}   {format_instant(clock.wall_ms())}"

@@ -50,7 +50,12 @@ def versions(
     if output is not Output.TABLE:
         print_data(page, output)
         return
-    print_table(["VERSION", "CREATED", "NAME", "SCHEDULE", "QUEUE", "TARGET"], [_row(one) for one in page["items"]])
+    print_table(
+        ["VERSION", "CREATED", "NAME", "SCHEDULE", "QUEUE", "TARGET"],
+        [_row(one) for one in page["items"]],
+        spare=["QUEUE"],
+        times=["CREATED"],
+    )
     print_page(page)
 
 

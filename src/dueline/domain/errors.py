@@ -84,6 +84,10 @@ class StoreUnavailable(DuelineError):
     """The store cannot be reached right now. Whether the last write took effect is unknown: read it again."""
 
 
+class StoreInUse(StoreUnavailable):
+    """Another process has the store, which is for one: leave it to that one, or only look."""
+
+
 class StoreMoved(StoreUnavailable):
     """Everything that the store held lives elsewhere now: stop, and start again with the address that it names."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from dueline.domain import limits
@@ -42,6 +42,11 @@ class Insights:
     async def job_named(self, tenant: str, name: str) -> Job | None:
         """The living job that has a name."""
         return await job_named(self._store, tenant, name)
+
+    async def names_of(self, tenant: str, runs: Iterable[Run]) -> dict[JobId, str]:
+        """The names of the jobs of runs, deleted ones included, in one look."""
+        job_ids = {run.job_id for run in runs if run.job_id is not None}
+        return await self._store.job_names(tenant, job_ids) if job_ids else {}
 
     async def versions(self, job: Job, *, before: int | None, limit: int) -> list[VersionInForce]:
         """Versions of a job below a number, newest first."""

@@ -47,6 +47,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     differences: int = 0
     first: list[Difference] = []
     until: str | None = None
+    complete: bool = True
+    """Whether the whole year was compared: there may be too many fires in it."""
     reason: str | None = None
 
 
@@ -62,7 +64,8 @@ def verify(entry: Entry, *, since_ms: int, source: str) -> Comparison:
     since_s = since_ms // 1000
     until_s = since_s + YEAR_S
     theirs = list(islice(entry.oracle.fires(since_s, until_s), FIRES_MAX + 1))
-    if len(theirs) > FIRES_MAX:
+    complete = len(theirs) <= FIRES_MAX
+    if not complete:
         until_s = theirs[FIRES_MAX - 1]
         del theirs[FIRES_MAX:]
     found = list(_differences(theirs, _ours(entry.schedule, since_ms, until_s)))
@@ -75,6 +78,7 @@ def verify(entry: Entry, *, since_ms: int, source: str) -> Comparison:
         differences=len(found),
         first=shown,
         until=_text(datetime.fromtimestamp(until_s, zone_named("UTC"))),
+        complete=complete,
     )
 
 

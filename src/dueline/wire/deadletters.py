@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -126,11 +128,13 @@ def check_bulk(asked: BulkRedriveInput, problems: Problems) -> int | None:
     return start_ms
 
 
-def dead_letter_view(run: Run, *, failed_ms: int, execution: Execution | None = None) -> DeadLetterView:
+def dead_letter_view(
+    run: Run, names: Mapping[JobId, str], *, failed_ms: int, execution: Execution | None = None
+) -> DeadLetterView:
     return DeadLetterView(
         id=run_text(run.id),
         failed_at=format_instant(failed_ms),
-        run=run_view(run),
+        run=run_view(run, names),
         executed=UNSET if execution is None else _executed(execution),
     )
 

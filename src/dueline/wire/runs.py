@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import msgspec
 from msgspec import UnsetType
 
 from dueline.domain import limits
-from dueline.domain.ids import job_text, run_text
+from dueline.domain.ids import JobId, job_text, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Delivery, Execution
 from dueline.domain.redriving import RedriveVersion
@@ -21,6 +24,8 @@ from dueline.wire.notices import NotifyForm
 from dueline.wire.policies import DEFAULT_RETRY, RetryForm
 from dueline.wire.problems import Problems
 from dueline.wire.targets import TargetForm
+
+_NO_NAMES: Mapping[JobId, str] = MappingProxyType({})
 
 
 class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -83,10 +88,11 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """A run, live or finished. `status`, `result`, `headers` and `error` are those of the last attempt; `reason` says why it is held or was
-    ended. `progress`, `progress_note` and `heard_at` are what a single live run told of itself."""
+    ended. `job_name` is told where runs are read. `progress`, `progress_note` and `heard_at` are what a single live run told of itself."""
 
     id: str
     job_id: str | None
+    job_name: str | None = None
     job_version: int | None
     tenant: str
     kind: RunKind
@@ -146,11 +152,12 @@ def to_spec(
     )
 
 
-def run_view(run: Run) -> RunView:
+def run_view(run: Run, names: Mapping[JobId, str] = _NO_NAMES) -> RunView:
     last = run.attempts[-1].outcome if run.attempts else None
     return RunView(
         id=run_text(run.id),
         job_id=None if run.job_id is None else job_text(run.job_id),
+        job_name=None if run.job_id is None else names.get(run.job_id) or None,
         job_version=run.version,
         tenant=run.tenant,
         kind=run.kind,

@@ -147,6 +147,7 @@ FIELDS: Mapping[str, str] = {
     "PreviewInput.from": "Fires strictly after this instant; now without it. The schedule is read as if it were written then.",
     "governs": "Whether it may look after what all tenants share.",
     "headers": "Headers of the request by name. Those of the connection and of the run are set by Dueline itself.",
+    "RunView.job_name": "The name that its job has by now, where runs or dead letters are read; null for runs without one.",
     "RunView.headers": "The headers of the last answer that were to be kept.",
     "AttemptView.headers": "The headers of the answer that were to be kept.",
     "ResultForm.headers": "Headers of the answer to keep.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from dueline.domain.errors import StoreUnavailable
+from dueline.domain.errors import StoreInUse
 
 
 class FileLock:
@@ -25,7 +25,7 @@ class FileLock:
         except BlockingIOError:
             holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
             os.close(descriptor)
-            raise StoreUnavailable(
+            raise StoreInUse(
                 f"{self._path} is in use by process {holder or 'unknown'}: an SQLite file belongs to one process; "
                 "stop that one, or use PostgreSQL for several"
             ) from None

@@ -73,6 +73,7 @@ _ATTEMPT = AttemptView(
 _RUN = RunView(
     id=RUN_ID,
     job_id=JOB_ID,
+    job_name="daily-report",
     job_version=1,
     tenant="default",
     kind=RunKind.SCHEDULED,
