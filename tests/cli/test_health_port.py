@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget
-from dueline.engine.operations import AdhocRun, Operations
+from dueline.engine.operations import Operations
 from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import SystemChance

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.ids import BootId, RunId, job_text
 from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget, Job, TaskTarget
 from dueline.domain.overlap import Overlap
@@ -13,7 +14,6 @@ from dueline.domain.run import OutcomeKind, Run
 from dueline.engine.desk import Desk, GivenBack, Leased
 from dueline.engine.execution.reported import Reported
 from dueline.engine.execution.secrets import Secrets
-from dueline.engine.operations import AdhocRun
 from dueline.runtime.clock import StoreTime
 from dueline.store.fleet import NewNode, Role
 from dueline.store.protocol import Store

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import job_text
 from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget
@@ -17,7 +18,6 @@ from dueline.domain.retry import RetryPolicy
 from dueline.domain.run import Run
 from dueline.domain.states import RunKind, RunState
 from dueline.engine.deadletters import DeadLetters, RedriveAsked
-from dueline.engine.operations import AdhocRun
 from dueline.runtime.clock import StoreTime
 from dueline.store.shapes import DeadLetterFilter
 from tests.support.cluster import Cluster

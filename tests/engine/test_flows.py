@@ -1,7 +1,7 @@
 """What is known of turns goes when they are over: the sweep forgets it."""
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget
-from dueline.engine.operations import AdhocRun
 from tests.support.cluster import Cluster
 from tests.support.stores import StoreUnderTest
 from tests.support.target import Target

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.ids import RunId, job_text
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget, Job
 from dueline.domain.states import JobState, RunState
 from dueline.engine.execution.gone import NOTE
-from dueline.engine.operations import AdhocRun
 from dueline.store.shapes import CancelAnswer
 from tests.support.cluster import Cluster
 from tests.support.stores import START_MS, StoreUnderTest, a_definition

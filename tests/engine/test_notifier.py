@@ -6,11 +6,11 @@ from contextlib import closing
 import msgspec
 import pytest
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.job import Definition, Execution, HttpTarget, Notify
 from dueline.domain.retry import RetryPolicy
 from dueline.domain.schedule import Every
 from dueline.domain.states import RunState
-from dueline.engine.operations import AdhocRun
 from tests.support.cluster import Cluster
 from tests.support.stores import START_MS, TENANT, StoreUnderTest
 from tests.support.target import Answer, Target

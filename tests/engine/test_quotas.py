@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from dueline.domain import limits
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.errors import Conflict, Invalid, OverQuota
 from dueline.domain.ids import JobId
 from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget, Job
 from dueline.domain.quotas import Quotas
-from dueline.engine.operations import AdhocRun, Operations
+from dueline.engine.operations import Operations
 from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.tenants import Tenants
 from dueline.runtime.clock import StoreTime

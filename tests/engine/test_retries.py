@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.errors import Conflict, NotFound, OverQuota
 from dueline.domain.ids import RunId, job_text
 from dueline.domain.job import DEFAULT_TENANT, Definition, Execution, HttpTarget, Job
@@ -13,7 +14,6 @@ from dueline.domain.quotas import Quotas
 from dueline.domain.redriving import RedriveVersion
 from dueline.domain.retry import RetryPolicy
 from dueline.domain.states import RunKind, RunState
-from dueline.engine.operations import AdhocRun
 from dueline.engine.retries import Retries, RetryAsked
 from dueline.engine.tenants import Tenants
 from dueline.runtime.clock import StoreTime

@@ -9,11 +9,11 @@ from contextlib import closing
 
 import pytest
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.quotas import Quotas
 from dueline.domain.run import Run
 from dueline.domain.states import HeldReason, RunState
-from dueline.engine.operations import AdhocRun
 from dueline.store.shapes import RunFilter, Tenant
 from tests.support.cluster import Cluster
 from tests.support.stores import START_MS, StoreUnderTest

@@ -1,9 +1,9 @@
 """Unique runs from the wish to the call: asked for often, called once; and their keys are forgotten."""
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget
 from dueline.domain.states import RunState
 from dueline.domain.uniqueness import Dedupe, OnConflict, UniqueVerdict
-from dueline.engine.operations import AdhocRun
 from tests.support.cluster import Cluster
 from tests.support.stores import START_MS, StoreUnderTest
 from tests.support.target import Target

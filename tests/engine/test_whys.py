@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.errors import NotFound
 from dueline.domain.gates import Limit, Rate, Scope
 from dueline.domain.ids import RunId
 from dueline.domain.job import DEFAULT_QUEUE, DEFAULT_TENANT, Concurrency, Execution, HttpTarget, StartRate
 from dueline.domain.states import RunState
-from dueline.engine.operations import AdhocRun
 from dueline.engine.whys import WaitsFor, Why
 from dueline.store.shapes import Tenant
 from tests.support.cluster import Cluster

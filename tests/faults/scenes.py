@@ -11,11 +11,12 @@ from typing import Any
 import msgspec
 
 from dueline.domain import limits
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.ids import BootId
 from dueline.domain.job import DEFAULT_QUEUE, DEFAULT_TENANT, Execution, HttpTarget, Target
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.states import RunState
-from dueline.engine.operations import AdhocRun, Operations
+from dueline.engine.operations import Operations
 from dueline.engine.quotas import QuotaKeeper
 from dueline.engine.timekeeping import Timekeeper
 from dueline.runtime.chance import SystemChance

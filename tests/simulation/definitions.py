@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.gates import Limit, Rate, Scope
 from dueline.domain.job import (
     DEFAULT_TENANT,
@@ -21,7 +22,6 @@ from dueline.domain.quotas import Quotas
 from dueline.domain.retry import RetryPolicy
 from dueline.domain.schedule import After, At, Cron, Every, Schedule
 from dueline.domain.uniqueness import Dedupe, OnConflict, make_dedupe
-from dueline.engine.operations import AdhocRun
 from tests.simulation.clocks import START_MS
 from tests.simulation.target import HOSTS
 

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.ids import RunId
 from dueline.domain.job import DEFAULT_TENANT, Execution, HttpTarget, TaskTarget
 from dueline.domain.run import OutcomeKind, Run
 from dueline.domain.states import RunState
-from dueline.engine.operations import AdhocRun
 from dueline.store.shapes import DeadLetter, DeadLetterFilter, Progress
 from dueline.tasks.loading import load_app
 from dueline.worker.executors.tasks import TaskExecutor

@@ -13,12 +13,12 @@ from dueline.api.requests import Query, json_body, optional_body, raw_body, run_
 from dueline.api.routes import ApiRoute, Surface
 from dueline.api.uniques import standing_answer
 from dueline.domain import limits
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.errors import Conflict, Invalid
 from dueline.domain.ids import JobId, RunId, run_text
 from dueline.domain.instants import format_instant
 from dueline.domain.states import RunKind, RunState
 from dueline.domain.uniqueness import UniqueAnswer, UniqueVerdict
-from dueline.engine.operations import AdhocRun
 from dueline.engine.retries import RetryAsked
 from dueline.runtime.turns import Turns
 from dueline.store.shapes import RunFilter

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import msgspec
 
 from dueline.domain import changes, endings, limits
+from dueline.domain.asked_runs import AdhocRun, adhoc_run, manual_run
 from dueline.domain.errors import Conflict, Invalid, InvalidSchedule, NamesTaken, NotFound, OverQuota
 from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, run_text
-from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Definition, Execution, Job
-from dueline.domain.overlap import Overlap
+from dueline.domain.job import Definition, Job
 from dueline.domain.planning import Position
 from dueline.domain.quotas import Quotas
 from dueline.domain.run import NewRun
 from dueline.domain.single_changes import OccurrenceChange, change_occurrence
-from dueline.domain.states import EndReason, JobState, RunKind
+from dueline.domain.states import EndReason, JobState
 from dueline.domain.uniqueness import Dedupe, UniqueAnswer, UniqueRun, UniqueVerdict
 from dueline.engine.calendars import check_calendars, load_calendars, named_calendars
 from dueline.engine.gathering import Gathering
@@ -30,7 +30,6 @@ from dueline.store.records import created_job
 from dueline.store.requests import IN_HAND
 from dueline.store.shapes import CancelAnswer, NewJob
 
-_encoder = msgspec.json.Encoder()
 _EDITS_TRIED = 3
 
 
@@ -46,18 +45,6 @@ class _OnlyAsked(Exception):
 
     def __init__(self, job: Job) -> None:
         self.job = job
-
-
-class AdhocRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A run without a job: what to execute, where and when."""
-
-    execution: Execution
-    queue: str = DEFAULT_QUEUE
-    priority: int = DEFAULT_PRIORITY
-    fairness_key: str = ""
-    region: str = ""
-    tags: tuple[str, ...] = ()
-    due_ms: int | None = None
 
 
 class BegunPaused(NamedTuple):
@@ -259,7 +246,8 @@ class Operations:
     ) -> UniqueAnswer:
         """The same, unless another run has the key and is in the way: the one that is asked for, or else the job's own unless forced."""
         job = await self._job_to_run(tenant, job_id, expected_version)
-        run = self._manual_run(job, force=force)
+        now_ms = self.now_ms()
+        run = manual_run(job, new_run_id(now_ms, self._chance.entropy()), now_ms=now_ms, force=force)
         if dedupe is None and not force:
             dedupe = job.definition.dedupe
         if dedupe is None:
@@ -277,29 +265,6 @@ class Operations:
         changes.check_open(job)
         await self._quotas.take_runs(tenant, 1)
         return job
-
-    def _manual_run(self, job: Job, *, force: bool) -> NewRun:
-        now_ms, definition = self.now_ms(), job.definition
-        return NewRun(
-            id=new_run_id(now_ms, self._chance.entropy()),
-            job_id=job.id,
-            version=job.version,
-            tenant=job.tenant,
-            kind=RunKind.MANUAL,
-            queue=definition.queue,
-            priority=definition.priority,
-            region=definition.region,
-            exclusive=definition.overlap is not Overlap.ALLOW and not force,
-            overlap=Overlap.ALLOW if force else None,
-            timeout_ms=definition.execution.timeout_ms,
-            scheduled_ms=now_ms,
-            due_ms=now_ms,
-            tags=definition.tags,
-            lane=definition.execution.lane,
-            expires_ms=definition.execution.expires_ms(now_ms),
-            fairness_key=definition.fairness_key,
-            notifies=definition.execution.notifies,
-        )
 
     async def cancel_run(self, tenant: str, run_id: RunId) -> CancelAnswer:
         """End a run. One that is under way is asked to end; its effect may have happened, and its record says so."""
@@ -331,32 +296,11 @@ class Operations:
             quotas.check_payload(asked.execution.target)
         await self._quotas.take_runs(tenant, len(adhoc))
         now_ms = self.now_ms()
-        runs = []
-        for asked in adhoc:
-            due_ms = now_ms if asked.due_ms is None else asked.due_ms
-            runs.append(
-                NewRun(
-                    id=new_run_id(due_ms, self._chance.entropy()),
-                    job_id=None,
-                    version=None,
-                    tenant=tenant,
-                    kind=RunKind.ADHOC,
-                    queue=asked.queue,
-                    priority=asked.priority,
-                    region=asked.region,
-                    exclusive=False,
-                    timeout_ms=asked.execution.timeout_ms,
-                    scheduled_ms=due_ms,
-                    due_ms=due_ms,
-                    tags=asked.tags,
-                    lane=asked.execution.lane,
-                    expires_ms=asked.execution.expires_ms(due_ms),
-                    spec=_encoder.encode(asked.execution).decode(),
-                    fairness_key=asked.fairness_key,
-                    notifies=asked.execution.notifies,
-                )
-            )
-        return runs
+        dues_ms = [now_ms if asked.due_ms is None else asked.due_ms for asked in adhoc]
+        return [
+            adhoc_run(tenant, asked, new_run_id(due_ms, self._chance.entropy()), due_ms=due_ms)
+            for asked, due_ms in zip(adhoc, dues_ms, strict=True)
+        ]
 
     async def _write_jobs(
         self, new: dict[int, NewJob], refused: dict[int, Invalid | Conflict], *, atomic: bool, jobs_max: int | None
