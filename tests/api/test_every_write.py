@@ -147,21 +147,6 @@ def test_the_document_has_the_conditions_of_every_write() -> None:
     assert told == {named(route) for route in OF_A_JOB}
 
 
-@pytest.mark.parametrize("path", ["/v1/jobs/{id}", "/v1/jobs/by-name/{name}"])
-def test_what_is_known_is_not_sent_again(owner: Owner, path: str) -> None:
-    (route,) = [route for route in OF_A_JOB if (route.method, route.path) == ("PUT", path)]
-    thing = thing_for(owner, route)
-    place = thing.path(route)
-    tag = owner.call("GET", place).headers["etag"]
-    for header in (tag, f"W/{tag}", f'"v7", {tag}', "*"):
-        reply = owner.call("GET", place, headers={"If-None-Match": header})
-        assert (reply.status, reply.body, reply.headers["etag"]) == (304, b"", tag)
-        assert reply.headers["cache-control"] == "no-store"
-    owner.made("PATCH", f"/v1/jobs/{thing.job_id}", {"priority": 1})
-    reply = owner.call("GET", place, headers={"If-None-Match": tag})
-    assert (reply.status, reply.json["version"]) == (200, 2)
-
-
 def test_no_update_of_many_writers_is_lost(owner: Owner) -> None:
     """Each reads a number, writes the next one at the version that it read, and does so again until it was first."""
     thing = thing_for(owner, OF_A_JOB[0])

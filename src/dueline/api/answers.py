@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from dueline.api.requests import is_known
 from dueline.domain import limits
 from dueline.domain.ids import JobId, RunId, id_ms
 from dueline.domain.job import Job
@@ -31,16 +29,6 @@ def job_answer(job: Job, *, status: int = 200) -> Response:
     if status == 201:
         headers["location"] = f"/v1/jobs/{view.id}"
     return json_answer(view, status=status, headers=headers)
-
-
-def known_job_answer(job: Job, request: Request) -> Response:
-    """A job for whoever may have read it before: 304 where they name its version. Nothing on the way is to keep it, because what is not
-    written by people changes while the version stays."""
-    response = job_answer(job)
-    if is_known(request, response.headers["etag"]):
-        response = Response(status_code=304, headers={"etag": response.headers["etag"]})
-    response.headers["cache-control"] = "no-store"
-    return response
 
 
 def new_run_answer(

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dueline.api import named
-from dueline.api.answers import job_answer, json_answer, known_job_answer, new_run_answer
+from dueline.api.answers import job_answer, json_answer, new_run_answer
 from dueline.api.bulk import none_done
 from dueline.api.problems import refusal_problem
 from dueline.api.requests import (
@@ -166,7 +166,7 @@ def _is_of(job: Job, job_type: str | None) -> bool:
 
 
 async def get(surface: Surface, request: Request) -> Response:
-    return known_job_answer(await surface.insights.job(tenant_of(request), job_id_of(request)), request)
+    return job_answer(await surface.insights.job(tenant_of(request), job_id_of(request)))
 
 
 async def replace(surface: Surface, request: Request) -> Response:

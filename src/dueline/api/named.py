@@ -6,7 +6,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dueline.api.answers import job_answer, json_answer, known_job_answer
+from dueline.api.answers import job_answer, json_answer
 from dueline.api.problems import Refused
 from dueline.api.requests import (
     DRY_RUN_QUERY,
@@ -35,7 +35,7 @@ async def get(surface: Surface, request: Request) -> Response:
     job = None if CONTROL.search(name) else await surface.insights.job_named(tenant_of(request), name)
     if job is None:
         raise NotFound("job", repr(name[:64]))
-    return known_job_answer(job, request)
+    return job_answer(job)
 
 
 async def put(surface: Surface, request: Request) -> Response:

@@ -161,12 +161,6 @@ def check_preconditions(request: Request, *, of_job: bool, may_create: bool) -> 
         raise Refused(400, "bad-header", "If-None-Match is for a PUT of a job, and this is none: leave it out.")
 
 
-def is_known(request: Request, etag: str) -> bool:
-    """Whether the caller has what bears this tag, by If-None-Match. The comparison is the weak one, as of all that is read."""
-    header = ", ".join(request.headers.getlist("if-none-match")).strip()
-    return header == "*" or etag in (tag[0].removeprefix("W/") for tag in _TAG.finditer(header))
-
-
 def is_create_only(request: Request) -> bool:
     """Whether nothing that is there is to be replaced. Of If-None-Match only `*` has a meaning for a write."""
     header = request.headers.get("if-none-match")

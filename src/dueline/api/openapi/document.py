@@ -116,8 +116,6 @@ def _operation(
         headers.append("If-Match")
     if route.puts_job:
         headers.append("If-None-Match")
-    if _may_be_known(route, told):
-        headers.append("If-None-Match-Read")
     if told.streams:
         headers.append("Last-Event-ID")
     written: dict[str, Any] = {
@@ -158,9 +156,6 @@ def _answers(
     links = [f"#/components/links/{name}" for name in _followed(route, routes)]
     if links:
         found[str(route.status)]["links"] = {ref.rpartition("/")[2]: {"$ref": ref} for ref in links}
-    if _may_be_known(route, told):
-        headers = {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", "ETag")}
-        found["304"] = {"description": "The job is at the version that `If-None-Match` names.", "headers": headers}
     for status, words in told.also.items():
         found[str(status)] = _success(route, status, told, schemas, words)
     for status, slugs in refusals_by_status(_problems(route, told)).items():
@@ -186,11 +181,6 @@ def _success(route: ApiRoute, status: int, told: Operation, schemas: Schemas, wo
         if told.streams:
             answer["content"][EVENT_STREAM] = {"schema": {"type": "string"}, "examples": {"stream": {"value": STREAM}}}
     return answer
-
-
-def _may_be_known(route: ApiRoute, told: Operation) -> bool:
-    """Whether an answer has a tag by which whoever asks again can say that it is there."""
-    return route.method == "GET" and "ETag" in told.headers
 
 
 def _problems(route: ApiRoute, told: Operation) -> set[str]:

@@ -201,13 +201,6 @@ HEADERS: Mapping[str, dict[str, Any]] = {
         "schema": {"type": "string", "enum": ["*"]},
         "example": "*",
     },
-    "If-None-Match-Read": {
-        "name": "If-None-Match",
-        "in": "header",
-        "description": "The `ETag` that was read: 304 while the job is at that version.",
-        "schema": {"type": "string"},
-        "example": '"v3"',
-    },
     "Last-Event-ID": {
         "name": "Last-Event-ID",
         "in": "header",

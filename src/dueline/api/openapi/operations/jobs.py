@@ -64,7 +64,6 @@ OPERATIONS = {
     ),
     "GET /v1/jobs/{id}": Operation(
         id="jobs.get",
-        description="With `If-None-Match` 304 while it is at that version: what people write of it is the same.",
         headers=("ETag",),
     ),
     "PUT /v1/jobs/{id}": Operation(

@@ -9,7 +9,7 @@ _TARGET = {"type": "http", "url": "https://example.com/reports"}
 OPERATIONS = {
     "GET /v1/jobs/by-name/{name}": Operation(
         id="jobs.get_named",
-        description="A name may hold slashes, percent-encoded or not. `If-None-Match` works as by its id.",
+        description="A name may hold slashes, percent-encoded or not.",
         headers=("ETag",),
     ),
     "PUT /v1/jobs/by-name/{name}": Operation(
