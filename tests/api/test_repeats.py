@@ -101,6 +101,7 @@ ASKED: dict[str, Callable[[ServedApi], tuple[str, Any]]] = {
     "/v1/jobs/bulk": lambda _: ("/v1/jobs/bulk", {"jobs": [JOB, {"target": 5}, JOB]}),
     "/v1/jobs/{id}/pause": on_job("pause"),
     "/v1/jobs/{id}/resume": paused,
+    "/v1/jobs/{id}/cancel": on_job("cancel"),
     "/v1/jobs/{id}/run": on_job("run"),
     "/v1/jobs/{id}/versions/{version}/rollback": on_job("versions/1/rollback"),
     "/v1/jobs/{id}/skip": skipping,

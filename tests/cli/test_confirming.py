@@ -29,7 +29,7 @@ def made(api: ServedApi, noun: str) -> tuple[list[str], str, str]:
         run_id = a_dead_letter(api, reason="poison")
         return [run_id], f"{run_id} aside, which failed with", f"/v1/dead-letters/{run_id}"
     if noun == "node":
-        api.on_store(lambda store: register(store, "w9", slots=4))
+        api.on_store(lambda store: register(store, "w9", slots=4, lease_s=3_600.0))
         return ["w9"], "w9 (worker on here, pid 1, which is alive with 0 runs under way)", "/v1/workers/w9"
     if noun == "key":
         key = api.call("POST", "/v1/keys", {"role": "reader", "name": "reports"}).json

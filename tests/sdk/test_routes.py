@@ -78,7 +78,7 @@ def test_the_models_are_all_there() -> None:
 
 def test_methods_look_as_they_are_written() -> None:
     signature = inspect.signature(CLIENT.jobs.pause)
-    assert list(signature.parameters) == ["job_id", "note"]
+    assert list(signature.parameters) == ["job_id", "note", "if_version"]
     assert (CLIENT.jobs.pause.__name__, CLIENT.jobs.pause.__doc__) == ("pause", METHODS["Jobs.pause"].__doc__)
 
 

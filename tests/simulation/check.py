@@ -72,6 +72,7 @@ def _acknowledged(evidence: Evidence, runs: dict[RunId, Run]) -> Iterator[str]:
         if (
             operation.deed in (*CHANGES, Deed.CREATE, Deed.RUN, Deed.ENQUEUE, Deed.UNIQUE, Deed.LIMIT, Deed.QUOTAS)
             and not operation.effects
+            and not operation.idle
         ):
             yield f"I1: {operation.deed} of {operation.client} was acknowledged and did nothing"
         for run_id in operation.run_ids:

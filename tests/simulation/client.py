@@ -175,19 +175,23 @@ class Client:
 
         await self._operations.create_job(self._tenant, define)
 
-    async def _edit(self, _operation: Operation) -> None:
+    async def _edit(self, operation: Operation) -> None:
         """A new grid for a job that has one; for any, another way to carry out its runs or to deal with what is missed."""
         schedule, misfire, execution = a_grid(self._random), a_misfire(self._random), an_execution(self._random)
         kind = self._random.randrange(3)
 
-        def define(job: Job, _now_ms: int) -> Definition:
-            old = job.definition
+        def edited(old: Definition) -> Definition:
             if kind == 0 and isinstance(old.schedule, Every | Cron):
                 return msgspec.structs.replace(old, schedule=schedule)
             if kind == 1:
                 return msgspec.structs.replace(old, misfire=misfire)
             limited = msgspec.structs.replace(execution, concurrency=old.execution.concurrency)
             return msgspec.structs.replace(old, execution=limited)
+
+        def define(job: Job, _now_ms: int) -> Definition:
+            new = edited(job.definition)
+            operation.idle = new == job.definition
+            return new
 
         await self._operations.edit_job(self._tenant, self._some_job(), define, expected_version=None)
 

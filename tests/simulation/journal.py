@@ -81,6 +81,8 @@ class Operation(msgspec.Struct, eq=False):
     now_ms: int = 0
     """What a new job takes for now: its occurrences begin after it."""
     effects: int = 0
+    idle: bool = False
+    """It would change nothing, so that nothing is written."""
     run_ids: tuple[RunId, ...] = ()
     """The runs that the client was told of."""
 

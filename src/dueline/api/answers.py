@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from dueline.domain import limits
-from dueline.domain.ids import JobId, RunId, id_ms
+from dueline.domain.ids import RunId, id_ms
 from dueline.domain.job import Job
 from dueline.domain.run import Run
 from dueline.domain.states import RunKind, RunState
@@ -34,7 +34,7 @@ def job_answer(job: Job, *, status: int = 200) -> Response:
 def new_run_answer(
     run_id: RunId,
     *,
-    job: tuple[JobId, int] | None,
+    job: Job | None,
     tenant: str,
     kind: RunKind,
     queue: str,
@@ -46,8 +46,8 @@ def new_run_answer(
     due_ms = id_ms(run_id)
     run = Run(
         id=run_id,
-        job_id=job[0] if job else None,
-        version=job[1] if job else None,
+        job_id=job.id if job else None,
+        version=job.version if job else None,
         tenant=tenant,
         kind=kind,
         state=RunState.SCHEDULED if due_ms > now_ms + limits.AHEAD_MS else RunState.READY,
@@ -67,5 +67,5 @@ def new_run_answer(
         parent_id=None,
         attempts=(),
     )
-    view = run_view(run)
+    view = run_view(run, {job.id: job.definition.name} if job else {})
     return json_answer(view, status=201, headers={"location": f"/v1/runs/{view.id}"})

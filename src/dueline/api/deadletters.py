@@ -9,6 +9,7 @@ from starlette.responses import Response
 from dueline.api.answers import json_answer
 from dueline.api.requests import Query, json_body, optional_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
+from dueline.api.run_views import run_as_it_is
 from dueline.domain.access import KeyRole
 from dueline.domain.ids import RunId
 from dueline.domain.instants import format_instant
@@ -32,7 +33,7 @@ from dueline.wire.labels import check_key
 from dueline.wire.limits import check_keys
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
-from dueline.wire.runs import RunView, run_view
+from dueline.wire.runs import RunView
 from dueline.wire.targets import TargetForm, to_target
 
 LIST_QUERY = ("job_id", "queue", "reason", "from", "to", "limit", "cursor")
@@ -78,7 +79,7 @@ async def redrive(surface: Surface, request: Request) -> Response:
     edit = None if body.target is None else _edit(body.target, problems, surface.payload_bytes_max)
     new_id = await surface.dead_letters.redrive(tenant, run_id, asked, edit=edit)
     # It is read back, because the same wish may have made it long ago. If that fails, the wish can be repeated.
-    view = run_view(await surface.insights.run(tenant, new_id))
+    view = await run_as_it_is(surface, tenant, new_id)
     return json_answer(view, status=201, headers={"location": f"/v1/runs/{view.id}"})
 
 

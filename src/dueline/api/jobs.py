@@ -269,7 +269,7 @@ async def run_now(surface: Surface, request: Request) -> Response:
     definition = job.definition
     return new_run_answer(
         answer.run_id,
-        job=(job.id, job.version),
+        job=job,
         tenant=tenant,
         kind=RunKind.MANUAL,
         queue=definition.queue,

@@ -12,13 +12,14 @@ from dueline.api.answers import job_answer, json_answer
 from dueline.api.problems import Refused
 from dueline.api.requests import kept_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
+from dueline.api.run_views import run_as_it_is
 from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.ids import JobId, RunId
 from dueline.domain.requests import KeptAnswer, RequestKey
 from dueline.engine.requests import KEY_FIELD, AnswerLost, InProgress
 from dueline.wire.jobs import JobView
-from dueline.wire.runs import RunView, run_view
+from dueline.wire.runs import RunView
 
 REPLAYED = "idempotent-replayed"
 _KEY = re.compile(r'"([^"\\\x00-\x1f\x7f-\U0010ffff]+)"|([^"\x00-\x20\x7f-\U0010ffff][^\x00-\x1f\x7f-\U0010ffff]*)')
@@ -82,8 +83,7 @@ async def _as_it_is(surface: Surface, request: Request, route: ApiRoute, lost: A
     if lost.about and route.response is JobView:
         response = job_answer(await surface.insights.job(tenant, JobId(lost.about)), status=route.status)
     elif lost.about and route.response is RunView:
-        run = await surface.insights.run(tenant, RunId(lost.about))
-        response = json_answer(run_view(run), status=route.status)
+        response = json_answer(await run_as_it_is(surface, tenant, RunId(lost.about)), status=route.status)
     else:
         raise Refused(409, "answer-lost", "It was done, and its answer is lost: look at what there is.")
     response.headers[REPLAYED] = "true"

@@ -11,6 +11,7 @@ from dueline.api.bulk import none_done
 from dueline.api.problems import refusal_problem
 from dueline.api.requests import Query, json_body, optional_body, raw_body, run_id_of, tenant_of
 from dueline.api.routes import ApiRoute, Surface
+from dueline.api.run_views import run_as_it_is
 from dueline.api.uniques import standing_answer
 from dueline.domain import limits
 from dueline.domain.asked_runs import AdhocRun
@@ -148,7 +149,7 @@ async def get(surface: Surface, request: Request) -> Response:
 async def cancel(surface: Surface, request: Request) -> Response:
     tenant, run_id = tenant_of(request), run_id_of(request)
     await surface.operations.cancel_run(tenant, run_id)
-    return json_answer(run_view(await surface.insights.run(tenant, run_id)))
+    return json_answer(await run_as_it_is(surface, tenant, run_id))
 
 
 async def retry(surface: Surface, request: Request) -> Response:
@@ -161,7 +162,7 @@ async def retry(surface: Surface, request: Request) -> Response:
     asked = RetryAsked(key=body.key, version=body.version, force=body.force)
     new_id = await surface.retries.retry(tenant, run_id, asked)
     # It is read back, because the same wish may have made it long ago.
-    view = run_view(await surface.insights.run(tenant, new_id))
+    view = await run_as_it_is(surface, tenant, new_id)
     return json_answer(view, status=201, headers={"location": f"/v1/runs/{view.id}"})
 
 

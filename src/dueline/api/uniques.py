@@ -6,13 +6,13 @@ from starlette.responses import Response
 
 from dueline.api.answers import json_answer
 from dueline.api.routes import Surface
+from dueline.api.run_views import run_as_it_is
 from dueline.domain.errors import Conflict
 from dueline.domain.uniqueness import UniqueAnswer
-from dueline.wire.runs import run_view
 
 
 async def standing_answer(surface: Surface, tenant: str, answer: UniqueAnswer) -> Response:
     """The run that stands for the one that was asked for. Raises Conflict where none does."""
     if answer.refused:
         raise Conflict(answer.refusal)
-    return json_answer(run_view(await surface.insights.run(tenant, answer.run_id)))
+    return json_answer(await run_as_it_is(surface, tenant, answer.run_id))

@@ -9,7 +9,7 @@ import msgspec
 
 from dueline.domain import changes, endings, limits
 from dueline.domain.asked_runs import AdhocRun, adhoc_run, manual_run
-from dueline.domain.errors import Conflict, Invalid, InvalidSchedule, NamesTaken, NotFound, OverQuota
+from dueline.domain.errors import Conflict, DuelineError, Invalid, InvalidSchedule, NamesTaken, NotFound, OverQuota
 from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, run_text
 from dueline.domain.job import Definition, Job
 from dueline.domain.planning import Position
@@ -40,7 +40,7 @@ class _CalendarsNeeded(Exception):
         self.definition = definition
 
 
-class _OnlyAsked(Exception):
+class _OnlyAsked(DuelineError):
     """A change was decided, and is not to be written."""
 
     def __init__(self, job: Job) -> None:
@@ -148,6 +148,7 @@ class Operations:
 
         def decide(hand: changes.JobInHand) -> changes.JobChange:
             changes.check_version(hand.job, expected_version)
+            changes.check_open(hand.job)
             definition = define(hand.job, hand.now_ms)
             if definition.execution.target != hand.job.definition.execution.target:
                 quotas.check_payload(definition.execution.target)

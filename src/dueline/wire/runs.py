@@ -88,7 +88,7 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """A run, live or finished. `status`, `result`, `headers` and `error` are those of the last attempt; `reason` says why it is held or was
-    ended. `job_name` is told where runs are read. `progress`, `progress_note` and `heard_at` are what a single live run told of itself."""
+    ended. `progress`, `progress_note` and `heard_at` are what a single live run told of itself."""
 
     id: str
     job_id: str | None
