@@ -44,8 +44,10 @@ async def api_bulk(*, quick: bool) -> list[Result]:
             bare.append(await _rate(call))
             floor = await enqueue_pg(shared_server(), 20_000 if quick else 200_000, batch=_RUNS)
             copied.append(floor.rate)
+            own = folder / f"round-{number}"
+            own.mkdir()
             async with an_installation(server, f"bulk_{number}") as installation:
-                with running(folder, installation.dsn) as start:
+                with running(own, installation.dsn) as start:
                     url = start("api", "--port", "0").wait_until_running()
                     assert url is not None
                     port = int(url.rsplit(":", 1)[1])
