@@ -1,8 +1,11 @@
 """Runs that wait for something else, and are replaced or rescheduled by others of their dedupe key meanwhile."""
 
+import msgspec
+import pytest
+
 from dueline.domain.gates import Gate, Scope
 from dueline.domain.states import JobState, RunState
-from dueline.domain.uniqueness import UniqueVerdict
+from dueline.domain.uniqueness import OnConflict, UniqueVerdict
 from dueline.store.protocol import Store
 from dueline.store.shapes import Claim
 from tests.conformance.gating import W1, enter
@@ -11,6 +14,7 @@ from tests.conformance.test_unique import LATER_MS, REPLACE, RESCHEDULE, verdict
 from tests.support.stores import (
     TENANT,
     a_finish,
+    a_reclaim,
     a_run,
     changing,
     claim,
@@ -47,6 +51,19 @@ async def test_a_run_whose_job_is_paused_stays_held_when_it_is_rescheduled(store
     assert await verdict(store, a_run(due_ms=LATER_MS), on_conflict=RESCHEDULE) is UniqueVerdict.RESCHEDULED
     run = await the_run(store, first)
     assert (run.state, run.reason, run.due_ms) == (RunState.HELD, "paused", LATER_MS)
+
+
+@pytest.mark.parametrize("on_conflict", [REPLACE, RESCHEDULE])
+async def test_a_run_that_its_worker_broke_off_has_begun_though_that_does_not_count(
+    store: Store, on_conflict: OnConflict
+) -> None:
+    first = await written(store)
+    begun = await claim_one(store, await register(store))
+    broken_off = msgspec.structs.replace(a_reclaim(begun, lost=False, owner=W1), counted=False)
+    assert await store.reclaim([broken_off]) == {first}
+    assert await verdict(store, on_conflict=on_conflict) is UniqueVerdict.TOO_LATE
+    run = await the_run(store, first)
+    assert (run.state, run.attempt, len(run.attempts)) == (RunState.READY, 0, 1)
 
 
 async def test_a_run_that_waits_for_another_of_its_job_can_be_replaced(store: Store) -> None:

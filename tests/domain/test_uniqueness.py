@@ -24,7 +24,7 @@ from tests.support.stores import a_run
 
 NOW_MS = 1_000_000
 FIRST = RunId(b"first" + bytes(11))
-HOLDER = Holder(FIRST, NOW_MS, NOW_MS, RunState.READY, 0, NOW_MS)
+HOLDER = Holder(FIRST, NOW_MS, NOW_MS, RunState.READY, False, NOW_MS)
 MOVES = [OnConflict.REPLACE, OnConflict.RESCHEDULE]
 
 
@@ -79,7 +79,7 @@ def test_an_ended_run_keeps_its_key_for_the_shorter_of_both_windows(state: RunSt
 
 @pytest.mark.parametrize("state", [RunState.READY, RunState.RUNNING])
 def test_until_its_time_has_come_a_run_counts_as_scheduled(state: RunState) -> None:
-    holder = held_by(state=state, due_ms=NOW_MS + 1, attempt=int(state is RunState.RUNNING))
+    holder = held_by(state=state, due_ms=NOW_MS + 1)
     only = frozenset({RunState.SCHEDULED})
     assert is_in_the_way(holder, states=only)
     assert not is_in_the_way(holder, states=only, now_ms=NOW_MS + 1)
@@ -90,12 +90,12 @@ def test_until_its_time_has_come_a_run_counts_as_scheduled(state: RunState) -> N
 @pytest.mark.parametrize(
     "fields",
     [
-        {"state": RunState.RUNNING, "attempt": 1},
-        {"state": RunState.RUNNING, "attempt": 2, "due_ms": NOW_MS + 1},
-        {"state": RunState.RETRYING, "attempt": 1},
-        {"state": RunState.READY, "attempt": 1},
-        {"state": RunState.HELD, "attempt": 1},
-        {"state": RunState.SUCCEEDED, "attempt": 1},
+        {"state": RunState.RUNNING},
+        {"state": RunState.RUNNING, "tried": True, "due_ms": NOW_MS + 1},
+        {"state": RunState.RETRYING, "tried": True},
+        {"state": RunState.READY, "tried": True},
+        {"state": RunState.HELD, "tried": True},
+        {"state": RunState.SUCCEEDED, "tried": True},
         {"state": RunState.CANCELLED},
     ],
 )
@@ -110,7 +110,7 @@ def test_what_has_started_or_ended_stays_as_it_is(on_conflict: OnConflict, field
     [
         {"state": RunState.SCHEDULED},
         {"state": RunState.HELD},
-        {"state": RunState.RUNNING, "attempt": 1, "due_ms": NOW_MS + 1},
+        {"state": RunState.RUNNING, "due_ms": NOW_MS + 1},
     ],
 )
 def test_what_has_not_started_can_be_moved(on_conflict: OnConflict, fields: dict[str, Any]) -> None:

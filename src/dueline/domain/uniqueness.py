@@ -104,18 +104,18 @@ class Holder(msgspec.Struct, frozen=True):
     taken_ms: int
     until_ms: int
     state: RunState
-    attempt: int
+    tried: bool
+    """Whether an attempt of it has ended, were it one that does not count: a worker that stops breaks off what it has begun."""
     due_ms: int
 
     def unstarted(self, now_ms: int) -> bool:
         """Whether nothing of it was ever begun; a run that is claimed ahead of its time was not."""
-        if self.state is RunState.RUNNING:
-            return self.due_ms > now_ms and self.attempt == 1
-        return self.state in LIVE and self.attempt == 0
+        begun = self.tried or (self.state is RunState.RUNNING and self.due_ms <= now_ms)
+        return self.state in LIVE and not begun
 
     def due_at(self, due_ms: int) -> Holder:
         """The same, unstarted, with another due time."""
-        return msgspec.structs.replace(self, state=RunState.SCHEDULED, attempt=0, due_ms=due_ms)
+        return msgspec.structs.replace(self, state=RunState.SCHEDULED, due_ms=due_ms)
 
 
 class Settlement(msgspec.Struct, frozen=True):
@@ -219,4 +219,4 @@ def _in_the_way(dedupe: Dedupe, holder: Holder, now_ms: int) -> bool:
 
 def _new_holder(run: NewRun, dedupe: Dedupe, now_ms: int) -> Holder:
     state = RunState.SCHEDULED if run.due_ms > now_ms + limits.AHEAD_MS else RunState.READY
-    return Holder(run.id, now_ms, now_ms + (dedupe.window_ms or 0), state, 0, run.due_ms)
+    return Holder(run.id, now_ms, now_ms + (dedupe.window_ms or 0), state, False, run.due_ms)

@@ -74,12 +74,12 @@ class _Hand:
 
     async def _look(self, names: Iterable[KeyName]) -> None:
         tenants, keys = zip(*names, strict=True)
-        for tenant, key, run_id, taken_ms, until_ms, state, attempt, due_ms, now_ms in await self._connection.fetch(
+        for tenant, key, run_id, taken_ms, until_ms, state, tried, due_ms, now_ms in await self._connection.fetch(
             _SQL["found"], tenants, keys
         ):
             self.now_ms = now_ms
             if state is not None:
-                self.holders[tenant, key] = Holder(run_id, taken_ms, until_ms, RunState(state), attempt, due_ms)
+                self.holders[tenant, key] = Holder(run_id, taken_ms, until_ms, RunState(state), tried, due_ms)
 
     async def write(self, settled: Settlement, ranks: Ranks) -> set[str]:
         """Answers whom to wake. Places are left last: from there on nothing may be waited for."""

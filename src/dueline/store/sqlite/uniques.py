@@ -29,8 +29,8 @@ class UniquePart(Part):
 def _enqueue_unique(session: Session, runs: Sequence[UniqueRun], *, atomic: bool) -> list[UniqueAnswer]:
     found = session.rows(_SQL["found"], pack([one.name for one in runs if one.name is not None]))
     holders = {
-        (tenant, key): Holder(run_id, taken_ms, until_ms, RunState(state), attempt, due_ms)
-        for tenant, key, run_id, taken_ms, until_ms, state, attempt, due_ms in found
+        (tenant, key): Holder(run_id, taken_ms, until_ms, RunState(state), bool(tried), due_ms)
+        for tenant, key, run_id, taken_ms, until_ms, state, tried, due_ms in found
         if state is not None
     }
     settled = settle(runs, holders, now_ms=session.now_ms)

@@ -17,12 +17,12 @@ SELECT FROM dueline.runs WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE;
 -- name: found
 -- Then the runs that have the keys, live or over, and the time: by a statement that begins when the locks are there.
 SELECT
-    u.tenant, u.key, u.run_id, u.taken_ms, u.until_ms, coalesce(r.state, h.state) AS state, coalesce(r.attempt, h.attempt) AS attempt,
+    u.tenant, u.key, u.run_id, u.taken_ms, u.until_ms, coalesce(r.state, h.state) AS state, coalesce(r.attempts <> '', true) AS tried,
     coalesce(r.due_ms, h.due_ms) AS due_ms, dueline.now_ms() AS now_ms
 FROM unnest($1::text[], $2::text[]) AS a (tenant, key)
 CROSS JOIN LATERAL (SELECT * FROM dueline.uniques WHERE tenant = a.tenant AND key = a.key OFFSET 0) AS u
-LEFT JOIN LATERAL (SELECT state, attempt, due_ms FROM dueline.runs WHERE id = u.run_id OFFSET 0) AS r ON true
-LEFT JOIN LATERAL (SELECT state, attempt, due_ms FROM dueline.history WHERE id = u.run_id OFFSET 0) AS h ON true;
+LEFT JOIN LATERAL (SELECT state, attempts, due_ms FROM dueline.runs WHERE id = u.run_id OFFSET 0) AS r ON true
+LEFT JOIN LATERAL (SELECT state, due_ms FROM dueline.history WHERE id = u.run_id OFFSET 0) AS h ON true;
 
 -- name: take
 -- Keys that are locked pass to other runs. They are there; written like this, each is found by itself however early it was planned.

@@ -1,7 +1,7 @@
 -- name: found
 -- The runs that have keys, live or over.
 SELECT
-    u.tenant, u.key, u.run_id, u.taken_ms, u.until_ms, coalesce(r.state, h.state) AS state, coalesce(r.attempt, h.attempt) AS attempt,
+    u.tenant, u.key, u.run_id, u.taken_ms, u.until_ms, coalesce(r.state, h.state) AS state, coalesce(r.attempts <> '', true) AS tried,
     coalesce(r.due_ms, h.due_ms) AS due_ms
 FROM jsonb_each(?1) AS a
 CROSS JOIN uniques AS u ON u.tenant = a.value ->> 0 AND u.key = a.value ->> 1
