@@ -69,11 +69,7 @@ def _acknowledged(evidence: Evidence, runs: dict[RunId, Run]) -> Iterator[str]:
     for operation in evidence.journal.operations:
         if operation.told is not Told.ACKNOWLEDGED:
             continue
-        if (
-            operation.deed in (*CHANGES, Deed.CREATE, Deed.RUN, Deed.ENQUEUE, Deed.UNIQUE, Deed.LIMIT, Deed.QUOTAS)
-            and not operation.effects
-            and not operation.idle
-        ):
+        if operation.deed in _DONE and not operation.effects and not operation.idle:
             yield f"I1: {operation.deed} of {operation.client} was acknowledged and did nothing"
         for run_id in operation.run_ids:
             if run_id not in runs:

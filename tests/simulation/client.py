@@ -17,6 +17,7 @@ from dueline.domain.ids import JobId, RunId
 from dueline.domain.job import Definition, Job
 from dueline.domain.quotas import Quotas
 from dueline.domain.schedule import Cron, Every
+from dueline.domain.states import JobState
 from dueline.engine.backfills import BackfillAsked, Backfills
 from dueline.engine.deadletters import DeadLetters, RedriveAsked
 from dueline.engine.limiting import LimitDesk
@@ -47,6 +48,7 @@ _DEEDS: dict[Deed, int] = {
     Deed.EDIT: 4,
     Deed.PAUSE: 3,
     Deed.RESUME: 4,
+    Deed.CANCEL_JOB: 1,
     Deed.DELETE: 1,
     Deed.RUN: 4,
     Deed.ENQUEUE: 5,
@@ -88,6 +90,7 @@ class Client:
             Deed.EDIT: self._edit,
             Deed.PAUSE: self._pause,
             Deed.RESUME: self._resume,
+            Deed.CANCEL_JOB: self._cancel_job,
             Deed.DELETE: self._delete,
             Deed.RUN: self._run,
             Deed.ENQUEUE: self._enqueue,
@@ -200,6 +203,13 @@ class Client:
 
     async def _resume(self, _operation: Operation) -> None:
         await self._operations.resume_job(self._tenant, self._some_job())
+
+    async def _cancel_job(self, operation: Operation) -> None:
+        job_id, stop_running = self._some_job(), self._random.random() < 0.5
+        await self._operations.cancel_job(
+            self._tenant, job_id, note=None, stop_running=stop_running, expected_version=None
+        )
+        operation.idle = self._journal.events[job_id][-1].job.state is JobState.CANCELLED
 
     async def _delete(self, _operation: Operation) -> None:
         await self._delete_one(self._tenant, self._some_job())

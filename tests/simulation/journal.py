@@ -23,6 +23,7 @@ class Deed(StrEnum):
     EDIT = "edit"
     PAUSE = "pause"
     RESUME = "resume"
+    CANCEL_JOB = "cancel job"
     DELETE = "delete"
     RUN = "run"
     ENQUEUE = "enqueue"
@@ -35,7 +36,9 @@ class Deed(StrEnum):
     QUOTAS = "set quotas"
 
 
-CHANGES = frozenset({Deed.EDIT, Deed.PAUSE, Deed.RESUME, Deed.DELETE})
+ENDS = frozenset({Deed.CANCEL_JOB, Deed.DELETE})
+"""After these nothing more of a job is planned."""
+CHANGES = frozenset({Deed.EDIT, Deed.PAUSE, Deed.RESUME, *ENDS})
 
 
 class Told(StrEnum):

@@ -15,7 +15,7 @@ from dueline.domain.sharding import shard_of
 from dueline.domain.states import JobState, RunKind
 from tests.simulation.clocks import StoreClock
 from tests.simulation.evidence import Evidence
-from tests.simulation.journal import Deed, JobEvent
+from tests.simulation.journal import ENDS, Deed, JobEvent
 from tests.simulation.link import Trouble
 from tests.simulation.oracle import occurrences
 from tests.simulation.owners import Owners, Tenure
@@ -67,13 +67,13 @@ class Watch:
             self._troubles[trouble.process].append((trouble.from_s, trouble.to_s))
 
     def had_time(self, events: list[JobEvent], at_ms: int) -> bool:
-        """Whether somebody could have fired an occurrence before it counted as missed, or its job was paused or deleted."""
+        """Whether somebody could have fired an occurrence before it counted as missed, or its job was paused or ended."""
         from_s = self._reached_s(at_ms - limits.AHEAD_MS)
         to_s = self._reached_s(at_ms + limits.MISFIRE_GRACE_MS)
         for event in events:
             if event.at_ms <= at_ms:
                 from_s = max(from_s, event.at_s)
-            elif event.deed in (Deed.PAUSE, Deed.DELETE):
+            elif event.deed is Deed.PAUSE or event.deed in ENDS:
                 to_s = min(to_s, event.at_s)
                 break
         shard = shard_of(events[0].job.id)
@@ -112,9 +112,11 @@ def _demanded(events: list[JobEvent]) -> Iterator[int]:
     since_ms, schedule = events[0].at_ms, events[0].job.definition.schedule
     for event in events[1:]:
         changed = event.job.definition.schedule
-        if changed != schedule or event.deed is Deed.DELETE:
+        if changed != schedule or event.deed in ENDS:
             yield from occurrences(schedule, after_ms=since_ms, until_ms=event.at_ms)
             since_ms, schedule = event.at_ms, changed
+        if event.deed in ENDS:
+            break
 
 
 def _was_paused(events: list[JobEvent], at_ms: int) -> bool:
@@ -122,7 +124,7 @@ def _was_paused(events: list[JobEvent], at_ms: int) -> bool:
     for event in events:
         if event.deed is Deed.PAUSE:
             paused_ms = event.at_ms if paused_ms is None else paused_ms
-        elif event.deed in (Deed.RESUME, Deed.DELETE) and paused_ms is not None:
+        elif (event.deed is Deed.RESUME or event.deed in ENDS) and paused_ms is not None:
             if paused_ms <= at_ms <= event.at_ms:
                 return True
             paused_ms = None

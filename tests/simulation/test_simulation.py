@@ -18,6 +18,7 @@ REGRESSIONS = {
     1: "a drain that ran out of time left a task behind",
     25: "two runs of an exclusive job started together: one came due while the answer to its claim travelled",
     226: "shards that were taken while a slow scan was under way were not looked at for most of a minute",
+    647: "a run that a stopping worker had broken off was replaced as if nothing of it had begun",
 }
 """Seeds that found something in the code as it was then, with a word on what; each finding has a small test of its own besides."""
 BITES = {
