@@ -178,6 +178,17 @@ def test_a_key_with_another_request_is_refused(own_api: ServedApi) -> None:
     assert post(own_api, f"/v1/jobs/{other['id']}/run", {}, key="k2").status == 201
 
 
+def test_a_key_with_another_condition_is_refused(own_api: ServedApi) -> None:
+    """A condition that is none would otherwise be answered as if it held."""
+    path = f"/v1/jobs/{own_api.create()['id']}/run"
+    sent = [
+        own_api.call("POST", path, {}, headers={"idempotency-key": "k1", "if-match": condition})
+        for condition in ('"v1"', '"v1"', '"v2"', "")
+    ]
+    assert [answer.status for answer in sent] == [201, 201, 422, 422]
+    assert sent[0].json == sent[1].json
+
+
 def test_what_was_refused_may_be_corrected_with_the_same_key(own_api: ServedApi) -> None:
     assert post(own_api, "/v1/jobs", JOB | {"priority": 10}).status == 422
     assert post(own_api, "/v1/jobs", {**JOB, "name": "a"}).status == 201

@@ -61,8 +61,9 @@ async def answer_once(surface: Surface, request: Request, route: ApiRoute) -> Re
 
 
 async def _key_of(request: Request, route: ApiRoute) -> RequestKey:
-    """A key belongs to an endpoint, and goes with all that was sent there: the path, the query and the body."""
-    sent = (request.url.path.encode(), request.scope["query_string"], await kept_body(request))
+    """A key belongs to an endpoint, and goes with all that was sent there: the path, the query, the body and the condition."""
+    conditions = [value.encode("latin-1") for value in request.headers.getlist("if-match")]
+    sent = (request.url.path.encode(), request.scope["query_string"], await kept_body(request), *conditions)
     digest = blake2b(b"\n".join(sent), digest_size=32).digest()
     return RequestKey(tenant_of(request), route.path, _read(request), digest)
 
