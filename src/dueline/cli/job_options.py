@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from dueline.cli import options
 from dueline.cli.connecting import read_object
+from dueline.cli.shared_options import Shared, with_options
 
 _TARGET: dict[str, Any] = {
     "url": options.Url,
@@ -129,38 +130,20 @@ class Written(NamedTuple):
 
 def job_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all options that write a job; its parameter `asked` gets what they say, as Written."""
-    return _with_options(command, _JOB, _job)
+    return with_options(command, _shared(_JOB), partial(_written, _job))
 
 
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
     """The same for a run without a job."""
-    return _with_options(command, _RUN, _run)
+    return with_options(command, _shared(_RUN), partial(_written, _run))
 
 
-def _with_options(
-    command: Callable[..., None], known: dict[str, Any], to_json: Callable[..., dict[str, Any]]
-) -> Callable[..., None]:
-    own = inspect.signature(command, eval_str=True).parameters
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in own.items():
-        if name == "asked":
-            parameters += [_parameter(option, annotation) for option, annotation in known.items()]
-        else:
-            parameters.append(parameter)
-
-    def run(**values: Any) -> None:
-        said = {name: values.pop(name) for name in known}
-        command(**values, asked=Written(read_object(said.pop("file")), to_json(**said)))
-
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    vars(run)["__signature__"] = inspect.Signature(parameters)
-    return run
+def _shared(known: dict[str, Any]) -> dict[str, Shared]:
+    return {name: Shared(annotation, False if name == "allow_past" else None) for name, annotation in known.items()}
 
 
-def _parameter(name: str, annotation: Any) -> inspect.Parameter:
-    default = False if name == "allow_past" else None
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+def _written(to_json: Callable[..., dict[str, Any]], **said: Any) -> Written:
+    return Written(read_object(said.pop("file")), to_json(**said))
 
 
 def _job(**said: Any) -> dict[str, Any]:

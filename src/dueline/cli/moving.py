@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from dueline.cli.exits import FAILED
 from dueline.cli.output import print_json, print_table, progress
+from dueline.cli.shared_options import Shared, with_options
 from dueline.domain.errors import Invalid
 from dueline.domain.instants import parse_instant
 from dueline.runtime.clock import SystemClock
@@ -40,6 +42,41 @@ Timezone = Annotated[str | None, typer.Option("--timezone", help="The zone of wh
 IncludeDisabled = Annotated[bool, typer.Option("--include-disabled", help="Write what is switched off, too.")]
 Verify = Annotated[bool, typer.Option("--verify", help="Compare a year of fires with the rules of the source.")]
 From = Annotated[str | None, typer.Option("--from", help="Read it as if it were then, an RFC 3339 time. Default: now.")]
+_OPTIONS = {
+    "timezone": Shared(Timezone),
+    "url": Shared(Url),
+    "task": Shared(Task),
+    "include_disabled": Shared(IncludeDisabled, False),
+    "verify": Shared(Verify, False),
+    "from_": Shared(From),
+    "output": Shared(OutputOption, Format.YAML),
+    "write": Shared(Write),
+}
+
+
+class Asked(NamedTuple):
+    """What somebody wants of what is read."""
+
+    timezone: str | None
+    url: str | None
+    task: str | None
+    include_disabled: bool
+    verify: bool
+    now_ms: int
+    output: Format
+    write: Path | None
+
+
+def moving_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that all of them have; its parameter `asked` gets what they say."""
+    return with_options(command, _OPTIONS, _asked)
+
+
+def _asked(*, from_: str | None, **said: Any) -> Asked:
+    if said["url"] is not None and said["task"] is not None:
+        raise typer.BadParameter("give --url or --task, not both", param_hint="--task")
+    now_ms = SystemClock().wall_ms() if from_ is None else parse_instant(from_, field="--from")
+    return Asked(now_ms=now_ms, **said)
 
 
 @app.callback()
@@ -48,19 +85,14 @@ def moving() -> None:
 
 
 @app.command()
+@moving_options
 def crontab(
     file: File,
+    *,
     system: Annotated[
         bool, typer.Option("--system", help="It has a column for the user, as /etc/crontab has.")
     ] = False,
-    timezone: Timezone = None,
-    url: Url = None,
-    task: Task = None,
-    include_disabled: IncludeDisabled = False,
-    verify: Verify = False,
-    from_: From = None,
-    output: OutputOption = Format.YAML,
-    write: Write = None,
+    asked: Asked,
 ) -> None:
     """Read a crontab. Commands become tasks, or with --url HTTP calls.
 
@@ -70,21 +102,12 @@ def crontab(
       dueline import crontab /etc/cron.d/backup --system --timezone Europe/Berlin --verify
       dueline import crontab my.cron --url 'https://example.com/jobs/{name}' --output json
     """
-    _run("crontab", file, verify, output, write, system=system, **_said(timezone, url, task, include_disabled, from_))
+    _run("crontab", file, asked, system=system)
 
 
 @app.command("celery-beat")
-def celery_beat(
-    file: File,
-    timezone: Timezone = None,
-    url: Url = None,
-    task: Task = None,
-    include_disabled: IncludeDisabled = False,
-    verify: Verify = False,
-    from_: From = None,
-    output: OutputOption = Format.YAML,
-    write: Write = None,
-) -> None:
+@moving_options
+def celery_beat(file: File, asked: Asked) -> None:
     """Read Celery's beat_schedule from a Python file, which is not run, or a dump of django_celery_beat.
 
     \b
@@ -92,21 +115,12 @@ def celery_beat(
       dueline import celery-beat proj/celery.py --verify
       python manage.py dumpdata django_celery_beat | dueline import celery-beat - --write jobs.yaml
     """
-    _run("celery-beat", file, verify, output, write, **_said(timezone, url, task, include_disabled, from_))
+    _run("celery-beat", file, asked)
 
 
 @app.command()
-def apscheduler(
-    file: File,
-    timezone: Timezone = None,
-    url: Url = None,
-    task: Task = None,
-    include_disabled: IncludeDisabled = False,
-    verify: Verify = False,
-    from_: From = None,
-    output: OutputOption = Format.YAML,
-    write: Write = None,
-) -> None:
+@moving_options
+def apscheduler(file: File, asked: Asked) -> None:
     """Read APScheduler's jobs from a Python file, which is not run, or from JSON.
 
     \b
@@ -114,21 +128,12 @@ def apscheduler(
       dueline import apscheduler app/jobs.py --timezone Europe/Berlin --verify
       curl -s localhost:5000/scheduler/jobs | dueline import apscheduler - --write jobs.yaml
     """
-    _run("apscheduler", file, verify, output, write, **_said(timezone, url, task, include_disabled, from_))
+    _run("apscheduler", file, asked)
 
 
 @app.command("kubernetes-cronjob")
-def kubernetes_cronjob(
-    file: File,
-    timezone: Timezone = None,
-    url: Url = None,
-    task: Task = None,
-    include_disabled: IncludeDisabled = False,
-    verify: Verify = False,
-    from_: From = None,
-    output: OutputOption = Format.YAML,
-    write: Write = None,
-) -> None:
+@moving_options
+def kubernetes_cronjob(file: File, asked: Asked) -> None:
     """Read Kubernetes' CronJobs from manifests.
 
     \b
@@ -136,21 +141,12 @@ def kubernetes_cronjob(
       kubectl get cronjobs -A -o yaml | dueline import kubernetes-cronjob - --write jobs.yaml
       dueline import kubernetes-cronjob cronjobs.yaml --verify
     """
-    _run("kubernetes-cronjob", file, verify, output, write, **_said(timezone, url, task, include_disabled, from_))
+    _run("kubernetes-cronjob", file, asked)
 
 
 @app.command()
-def eventbridge(
-    file: File,
-    timezone: Timezone = None,
-    url: Url = None,
-    task: Task = None,
-    include_disabled: IncludeDisabled = False,
-    verify: Verify = False,
-    from_: From = None,
-    output: OutputOption = Format.YAML,
-    write: Write = None,
-) -> None:
+@moving_options
+def eventbridge(file: File, asked: Asked) -> None:
     """Read schedules and scheduled rules of Amazon EventBridge: answers of its API, CloudFormation or Terraform, as JSON.
 
     \b
@@ -158,33 +154,32 @@ def eventbridge(
       aws scheduler get-schedule --name nightly | dueline import eventbridge - --verify
       terraform show -json | dueline import eventbridge - --write jobs.yaml
     """
-    _run("eventbridge", file, verify, output, write, **_said(timezone, url, task, include_disabled, from_))
+    _run("eventbridge", file, asked)
 
 
-def _said(
-    timezone: str | None, url: str | None, task: str | None, include_disabled: bool, from_: str | None
-) -> dict[str, Any]:
-    if url is not None and task is not None:
-        raise typer.BadParameter("give --url or --task, not both", param_hint="--task")
-    now_ms = SystemClock().wall_ms() if from_ is None else parse_instant(from_, field="--from")
-    return {"timezone": timezone, "url": url, "task": task, "include_disabled": include_disabled, "now_ms": now_ms}
-
-
-def _run(source: str, file: Path, verify: bool, output: Format, write: Path | None, **said: Any) -> None:
+def _run(source: str, file: Path, asked: Asked, *, system: bool = False) -> None:
     # Imported here: the other commands need not know what other schedulers mean.
     from dueline.moving.entries import Options, Outcome
     from dueline.moving.sources import convert_file
 
-    entries = convert_file(source, _read(file), Options(**said))
+    options = Options(
+        timezone=asked.timezone,
+        url=asked.url,
+        task=asked.task,
+        include_disabled=asked.include_disabled,
+        now_ms=asked.now_ms,
+        system=system,
+    )
+    entries = convert_file(source, _read(file), options)
     _tell(entries)
     jobs = {"jobs": [entry.job for entry in entries if entry.job is not None]}
-    if write is not None:
-        _write(write, _written(jobs, output))
-    elif not verify:
-        typer.echo(_written(jobs, output), nl=False)
+    if asked.write is not None:
+        _write(asked.write, _written(jobs, asked.output))
+    elif not asked.verify:
+        typer.echo(_written(jobs, asked.output), nl=False)
     failed = any(entry.outcome is Outcome.REFUSED for entry in entries)
-    if verify:
-        failed |= not _verified(source, entries, said["now_ms"], output)
+    if asked.verify:
+        failed |= not _verified(source, entries, asked.now_ms, asked.output)
     if failed:
         raise typer.Exit(FAILED)
 
