@@ -17,6 +17,8 @@ MISFIRE_GRACE_S = 10.0
 MOMENT_S = 1.0
 EXACT_S = 0.001
 """The store cuts its times to milliseconds."""
+A_LINE = 100
+"""So many that were due no later and came to their turn only afterwards are a line in which one waits."""
 ENDED_BADLY = frozenset({"refused", "unreachable", "timed_out", "errored", "cancelled", "lost", "impossible"})
 
 
@@ -79,14 +81,24 @@ def _may_be_left_out(demand: Demand, at_ms: int, run: Run | None, evidence: Evid
 
 
 def _waited_for_deletion(demand: Demand, due_s: float, run: Run, evidence: Evidence) -> bool:
-    """Whether a deletion ended it, and it had a reason to be still waiting then: hardly due, hurt, kept by the client, or tried in vain."""
+    """Whether a deletion ended it, and it had a reason to be still waiting then: hardly due, hurt, kept by the client, tried in vain, or in
+    line behind others."""
     if demand.deleted is None or run.finished_at is None:
         return False
     since, until = demand.deleted
     if not since - EXACT_S < instant_s(run.finished_at) <= until:
         return False
-    return demand.longest_active_s(due_s, since) <= MOMENT_S or bool(
-        run.attempts or evidence.faults_during(due_s, since)
+    if demand.longest_active_s(due_s, since) <= MOMENT_S or run.attempts or evidence.faults_during(due_s, since):
+        return True
+    return _before_it_in_line(due_s, since, evidence) >= A_LINE
+
+
+def _before_it_in_line(due_s: float, at_s: float, evidence: Evidence) -> int:
+    """How many were due no later than one, and had not come to their turn at a moment."""
+    return sum(
+        instant_s(other.due_at) <= due_s and evidence.right_s(instant_s(other.attempts[0].claimed_at)) > at_s
+        for other in evidence.runs
+        if other.attempts
     )
 
 

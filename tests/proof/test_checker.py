@@ -10,6 +10,7 @@ import pytest
 
 from proof import records
 from proof.checker.__main__ import main
+from proof.checker.arrivals import A_LINE
 from proof.checker.evidence import Evidence
 from proof.checker.verdict import RULES, judge
 from proof.records import Answered, Fault, Occurrence, write_lines
@@ -110,6 +111,16 @@ def test_what_was_hurt_or_tried_in_vain_may_long_have_been_due_when_its_job_is_d
     tried = attempt(1, 17, outcome="refused")
     hits = hits_of(run("every", 17, [tried]))
     assert judge(with_run(spoilt(told, hits=[*told.hits, *hits]), "run_every_17", attempts=[tried])).broken == []
+
+
+@pytest.mark.parametrize(("others", "broken"), [(A_LINE, []), (A_LINE - 1, ["I1"])])
+def test_what_stands_in_line_may_long_have_been_due_when_its_job_is_deleted(others: int, broken: list[str]) -> None:
+    line = [run(f"other-{number}", 16, [attempt(1, 19.5)], kind="adhoc") for number in range(others)]
+    asked = [call("adhoc", 15, marker=one.tags[0], id=one.id, asked={"tags": one.tags}) for one in line]
+    told = deleted_while_waiting(17, 18.805)
+    hits = [hit for one in line for hit in hits_of(one)]
+    there = spoilt(told, calls=[*told.calls, *asked], runs=[*told.runs, *line], hits=[*told.hits, *hits])
+    assert judge(there).broken == broken
 
 
 def test_what_an_outage_kept_from_being_written_may_be_deleted() -> None:
