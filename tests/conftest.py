@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +15,9 @@ pytest_plugins = ["tests.support.fixtures"]
 
 os.environ["DUELINE_API_KEY"] = ADMIN_KEY
 """Clients that are told no key have the one of the servers that tests start."""
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""Also where it was ignored, as shells have it for what they start in the background: processes that tests start would not hear it."""
 
 
 async def _migrate(dsn: str) -> None:

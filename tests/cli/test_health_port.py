@@ -74,8 +74,7 @@ async def test_a_worker_is_ready_until_it_drains_and_lives_until_it_has(postgres
     with witness(tmp_path) as target, processes() as started:
         worker = DuelineProcess(tmp_path, "worker", "worker", "--health-port", str(port), db=postgres_dsn)
         started.append(worker)
-        worker.wait_until_running()
-        assert f"http://127.0.0.1:{port}/readyz" in worker.said
+        worker.wait_until_said(f"http://127.0.0.1:{port}/readyz")
         wait_until(lambda: ask(port, "/readyz")[0] == 200)
         assert ask(port, "/livez")[0] == 200
         assert ask(port, "/v1/jobs")[0] == 404

@@ -48,8 +48,7 @@ def test_a_port_in_use_is_one_error_and_costs_no_key(tmp_path: Path, process: Co
         assert refused.err == f"Error: cannot listen on 127.0.0.1:{port}: Address already in use\n"
     with processes() as started:
         started.append(DuelineProcess(tmp_path, "next", "serve", "--port", "0", db=db, environment=NONE_GIVEN))
-        started[0].wait_until_running()
-        assert "admin key, shown only now:" in started[0].said
+        started[0].wait_until_said("admin key, shown only now:")
         assert started[0].stop() == 0
 
 
@@ -67,8 +66,9 @@ def test_what_a_server_says_to_try_asked_another_server(tmp_path: Path) -> None:
         )
         url = started[0].wait_until_running()
         assert url is not None
-        found = re.search(r"^Try: (dueline .*?)   or: ", started[0].said, re.MULTILINE)
-        assert found is not None, started[0].said
+        said = started[0].wait_until_said("   or: ")
+        found = re.search(r"^Try: (dueline .*?)   or: ", said, re.MULTILINE)
+        assert found is not None, said
         name, *arguments = shlex.split(found[1])
         assert name == "dueline"
         done = subprocess.run(

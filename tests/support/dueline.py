@@ -66,13 +66,17 @@ class DuelineProcess:
 
     def wait_until_running(self, *, within_s: float = START_S_MAX) -> str | None:
         """Until it says so; answers the address of its API, if it has one."""
-        deadline = time.monotonic() + within_s
-        while "is running" not in (said := self._out.read_text()):
-            assert self._process.poll() is None, f"{self.name} ended: {said}{self._log.read_text()}"
-            assert time.monotonic() < deadline, f"{self.name} does not start: {said}{self._log.read_text()}"
-            time.sleep(POLL_S)
-        found = _URL.search(said)
+        found = _URL.search(self.wait_until_said("is running", within_s=within_s))
         return found.group() if found else None
+
+    def wait_until_said(self, text: str, *, within_s: float = START_S_MAX) -> str:
+        """Until it has printed something; answers all that it has printed."""
+        deadline = time.monotonic() + within_s
+        while text not in (said := self._out.read_text()):
+            assert self._process.poll() is None, f"{self.name} ended: {said}{self._log.read_text()}"
+            assert time.monotonic() < deadline, f"{self.name} does not say {text!r}: {said}{self._log.read_text()}"
+            time.sleep(POLL_S)
+        return said
 
     @property
     def said(self) -> str:
