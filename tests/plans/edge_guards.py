@@ -21,12 +21,12 @@ EDGE_GUARDS = [
     guard(
         "search of jobs",
         "jobs.search",
-        ["tenant-7", LAST_ID, None, None, None, None, PAGE, "'tenant-7\x1fnowhere':*", JobAt(990_007)],
+        ["tenant-7", LAST_ID, None, None, None, None, PAGE, "'tenant-7\x1fnowhere':*", JobAt(190_007)],
         by="jobs_page job_words_pkey",
         rows_max=4 * 100,
         buffers_max=10 * 100,
     ),
-    # One of a million has the word, and ten thousand have the other.
+    # One of all has the word, and two thousand have the other.
     guard(
         "search of jobs by their words",
         "jobs.search_all",
@@ -42,7 +42,7 @@ EDGE_GUARDS = [
         ["tenant-7", LAST_ID, None, None, PAGE, "'tenant-7\x1fjob':* & 'tenant-7\x1f@default'"],
         by="jobs_pkey",
         rows_max=4 * PAGE,
-        buffers_max=10_000 + 2 * GATHERED_PAGES + 10 * PAGE,
+        buffers_max=2_000 + 2 * GATHERED_PAGES + 10 * PAGE,
     ),
     guard(
         "edge of runs",

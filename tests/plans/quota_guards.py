@@ -6,7 +6,7 @@ from tests.plans.guards import A_JOB_ID, FIRST_ID, LAST_ID, At, RunsAt, guard
 SWEPT = limits.HISTORY_SWEPT_MAX
 A_SECOND_EACH_MS = 1_000
 OLD_MS = -100_000_000
-JOBS_OF_A_TENANT = 10_000
+JOBS_OF_A_TENANT = 2_000
 
 QUOTA_GUARDS = [
     guard(

@@ -1,4 +1,5 @@
--- A store as it is on a large day: a million jobs with their plans, a million ready runs, and some of everything else.
+-- A store as it is on a large day: a million plans, two hundred thousand of them with their jobs, whose words take longest to write; a million
+-- ready runs, and some of everything else.
 SET synchronous_commit = off;
 
 CREATE FUNCTION public.id_at(at_ms bigint, number integer) RETURNS uuid

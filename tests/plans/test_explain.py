@@ -35,7 +35,7 @@ PATIENT = {"overdue plans", "missed runs", "runs a worker is to end", "what is t
 
 @dataclass(frozen=True)
 class Filled:
-    """A database with a million of everything that matters, filled at a moment of its clock.
+    """A database with very many of everything that matters, filled at a moment of its clock.
 
     `early` is what statements did, by the names of their guards, that were planned while it was empty.
     """
