@@ -2,7 +2,7 @@
 
 from dueline.domain import limits
 from dueline.store.postgres.part import run_columns, told_columns
-from tests.plans.guards import ASKED, At, JobsAt, RunsAt, guard
+from tests.plans.guards import A_JOB_ID, ASKED, At, JobsAt, RunsAt, guard
 
 # As the seed numbers them.
 READY, UNDER_WAY = RunsAt(range(1, 1 + ASKED)), RunsAt(range(1_020_001, 1_020_001 + ASKED))
@@ -129,6 +129,15 @@ MOVE_GUARDS = [
         by="runs_pkey",
         rows_max=4 * ASKED,
         buffers_max=120 * ASKED,
+    ),
+    # One in fifty thousand of a million.
+    guard(
+        "ask a job's runs to stop",
+        "jobs.stop_runs",
+        [A_JOB_ID, "job_cancelled"],
+        by="runs_job",
+        rows_max=ASKED,
+        buffers_max=ASKED,
     ),
     guard(
         "free with other ranks",
