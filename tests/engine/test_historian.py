@@ -23,8 +23,12 @@ HOUR_S = 3_600.0
 class Passes:
     """History that is swept in so many passes, and so many requests and changes that are too old."""
 
-    def __init__(self, passes: int, requests: int = 0, changes: int = 0, jobs: int = 0) -> None:
+    def __init__(
+        self, passes: int, requests: int = 0, changes: int = 0, jobs: int = 0, told: int = 0, deleted: int = 0
+    ) -> None:
         self.left = passes
+        self.told = told
+        self.deleted = deleted
         self.jobs = jobs
         self.requests = requests
         self.changes = changes
@@ -49,6 +53,16 @@ class Passes:
         assert limit == limits.HISTORY_SWEPT_MAX
         self.jobs -= 1
         return self.jobs > 0
+
+    async def forget_told(self, *, keep_days: int, limit: int) -> bool:
+        assert (keep_days, limit) == (7, limits.HISTORY_SWEPT_MAX)
+        self.told -= 1
+        return self.told > 0
+
+    async def forget_deleted(self, *, keep_days: int, limit: int) -> bool:
+        assert (keep_days, limit) == (7, limits.JOBS_FORGOTTEN_MAX)
+        self.deleted -= 1
+        return self.deleted > 0
 
     async def sweep_history(self, *, keep_days: int, limit: int) -> bool:
         assert (keep_days, limit) == (7, limits.HISTORY_SWEPT_MAX)
@@ -82,8 +96,9 @@ async def test_they_follow_until_all_changes_are_forgotten_that_are_too_old() ->
     assert max(delays[:2]) < 0.1
 
 
-async def test_they_follow_until_all_jobs_are_looked_at_that_keep_less() -> None:
-    history = Passes(0, jobs=3)
+@pytest.mark.parametrize("of", ["jobs", "told", "deleted"])
+async def test_they_follow_until_all_is_looked_at(of: str) -> None:
+    history = Passes(0, **{of: 3})
     historian = Historian(history, keep_days=7)
     delays = [await historian.step() for _ in range(3)]
     assert delays[2] == HOUR_S

@@ -51,6 +51,22 @@ QUOTA_GUARDS = [
         buffers_max=10 * SWEPT,
     ),
     guard(
+        "forget what was told",
+        "history.forget_told",
+        [At(-3_600_000), SWEPT],
+        by="ledger_told",
+        rows_max=3 * SWEPT,
+        buffers_max=10 * SWEPT,
+    ),
+    guard(
+        "deleted jobs without runs",
+        "history.deleted",
+        [At(0), limits.JOBS_FORGOTTEN_MAX],
+        by="jobs_deleted runs_job",
+        rows_max=2 * limits.JOBS_FORGOTTEN_MAX,
+        buffers_max=30 * limits.JOBS_FORGOTTEN_MAX,
+    ),
+    guard(
         "jobs that have finished",
         "jobs.finished",
         [0, FIRST_ID, 0, limits.EXPIRE_BATCH],

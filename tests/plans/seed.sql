@@ -13,7 +13,14 @@ INSERT INTO dueline.jobs (
 SELECT
     public.id_at(at_ms - 1000000 + n, n), 'tenant-' || n % 100, 'job-' || n, 'active', 1, 1, 'default', '', 'http', ARRAY['blue'], '{}',
     at_ms, at_ms, at_ms
-FROM public.seeded, generate_series(1, 1000000) AS n;
+FROM public.seeded, generate_series(1, 200000) AS n;
+
+-- Deleted ones, of which nothing is left but themselves.
+INSERT INTO dueline.jobs (
+    id, tenant, name, state, version, generation, queue, region, target_type, tags, definition, created_ms, updated_ms, since_ms, deleted_ms
+)
+SELECT public.id_at(0, 60000 + n), 'tenant-' || n % 100, 'gone-' || n, 'active', 1, 1, 'default', '', 'http', '{}', '{}', 0, 0, 0, n
+FROM generate_series(1, 5000) AS n;
 
 -- Once a day each, on the minute: 694 or 695 at a time.
 INSERT INTO dueline.plans (job_id, shard, version, generation, next_ms, due_ms)

@@ -266,6 +266,8 @@ RETENTIONS_SWEPT_MAX = 100
 """Jobs with a retention of their own that one pass looks at: some ten milliseconds, in which nobody can change how long they keep."""
 EXPIRE_BATCH = 100
 """Finished jobs that are looked at in one step: each that goes is a transaction of its own, and firing goes first."""
+JOBS_FORGOTTEN_MAX = 200
+"""Deleted jobs that are forgotten in one transaction: for each, every day of history is asked whether it has runs of it."""
 FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000

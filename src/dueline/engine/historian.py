@@ -1,5 +1,5 @@
-"""Makes room in history for the days to come, and forgets what is too old: finished runs, requests with their answers, and what
-listeners were told."""
+"""Makes room in history for the days to come, and forgets what is too old: finished runs, what was told of occurrences, deleted jobs,
+requests with their answers, and what listeners were told."""
 
 from __future__ import annotations
 
@@ -35,5 +35,7 @@ class Historian:
         changes = await self._store.forget_changes(kept_ms=limits.EVENTS_KEPT_MS, limit=most)
         runs = await self._store.sweep_history(keep_days=self._keep_days, limit=most)
         of_jobs = await self._store.sweep_jobs(limit=most)
-        self._sweeping = runs or of_jobs or most in (requests, changes)
+        told = await self._store.forget_told(keep_days=self._keep_days, limit=most)
+        deleted = await self._store.forget_deleted(keep_days=self._keep_days, limit=limits.JOBS_FORGOTTEN_MAX)
+        self._sweeping = runs or of_jobs or told or deleted or most in (requests, changes)
         return _PAUSE_S if self._sweeping else _AGAIN_S

@@ -22,6 +22,14 @@ class HistoryStore(Protocol):
     async def sweep_jobs(self, *, limit: int) -> bool:
         """The same of jobs that keep theirs for less time than that."""
 
+    async def forget_told(self, *, keep_days: int, limit: int) -> bool:
+        """Forget what was told of occurrences that were to be more than `keep_days` ago. One pass of at most `limit` rows; answers whether
+        there may be more."""
+
+    async def forget_deleted(self, *, keep_days: int, limit: int) -> bool:
+        """Forget jobs that were deleted more than `keep_days` ago, with their versions and what was told of their occurrences, once their
+        runs are forgotten. One pass of at most `limit` jobs; answers whether there may be more."""
+
 
 class FinishedJobStore(Protocol):
     async def finished_jobs(self, *, kept_ms: int, after: Finished, limit: int) -> list[Job]:

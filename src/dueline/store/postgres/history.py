@@ -16,6 +16,7 @@ from dueline.store.records import quota_days
 _SQL = queries("history")
 _READS = queries("reads")
 _TENANTS = queries("tenants")
+_FORGET_JOBS = (_SQL["forget_versions"], _SQL["forget_told_of"], _SQL["forget_retentions"], _SQL["forget_jobs"])
 
 
 class HistoryPart(Part):
@@ -43,6 +44,27 @@ class HistoryPart(Part):
                 if await _sweep_history(connection, sweep, limit):
                     return True
         return False
+
+    async def forget_told(self, *, keep_days: int, limit: int) -> bool:
+        """Together with how far it went: an audit begins there."""
+        async with self._database.transaction() as connection:
+            if not await connection.fetchval(_SQL["sweeping"]):
+                return False
+            to_ms = sweep_of_all(keep_days=keep_days, now_ms=await connection.fetchval(_READS["clock"])).to_ms
+            gone = await connection.fetch(_SQL["forget_told"], to_ms, limit)
+            if gone:
+                await connection.execute(_SQL["mark"], [EVERYONE], to_ms)
+        return len(gone) == limit
+
+    async def forget_deleted(self, *, keep_days: int, limit: int) -> bool:
+        async with self._database.transaction() as connection:
+            if not await connection.fetchval(_SQL["sweeping"]):
+                return False
+            to_ms = sweep_of_all(keep_days=keep_days, now_ms=await connection.fetchval(_READS["clock"])).to_ms
+            gone = [row["id"] for row in await connection.fetch(_SQL["deleted"], to_ms, limit)]
+            for statement in _FORGET_JOBS:
+                await connection.execute(statement, gone)
+        return len(gone) == limit
 
     async def history_since(self, tenant: str, job_id: JobId) -> int:
         since_ms: int = await self._database.fetchval(_SQL["since"], tenant, job_id)

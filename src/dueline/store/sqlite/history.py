@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dueline.domain.ids import JobId
 from dueline.domain.retention import EVERYONE, Sweep, sweep_of_all, sweeps_of_tenants
 from dueline.store.records import quota_days
-from dueline.store.sqlite.part import Part, pack, queries
+from dueline.store.sqlite.part import Part, pack, pack_ids, queries
 from dueline.store.sqlite.session import Session
 
 _SQL = queries("history")
 _TENANTS = queries("tenants")
+_FORGET_JOBS = (_SQL["forget_versions"], _SQL["forget_told_of"], _SQL["forget_retentions"], _SQL["forget_jobs"])
 
 
 class HistoryPart(Part):
@@ -26,6 +27,12 @@ class HistoryPart(Part):
             return False
         await self._database.write(_sweep_history, sweep, limit)
         return True
+
+    async def forget_told(self, *, keep_days: int, limit: int) -> bool:
+        return await self._database.write(_forget_told, keep_days, limit)
+
+    async def forget_deleted(self, *, keep_days: int, limit: int) -> bool:
+        return await self._database.write(_forget_deleted, keep_days, limit)
 
     async def history_since(self, tenant: str, job_id: JobId) -> int:
         return await self._database.read(_history_since, tenant, job_id)
@@ -51,6 +58,27 @@ def _sweep_history(session: Session, sweep: Sweep, limit: int) -> None:
     gone = session.rows(_SQL["forget"], sweep.from_ms, to_ms, tenants)
     forget_letters(session, gone)
     session.rows(_SQL["mark"], pack(list(sweep.tenants or (EVERYONE,))), to_ms)
+
+
+def _forget_told(session: Session, keep_days: int, limit: int) -> bool:
+    """Together with how far it went: an audit begins there."""
+    to_ms = _kept_ms(session, keep_days)
+    gone = session.rows(_SQL["forget_told"], to_ms, limit)
+    if gone:
+        session.rows(_SQL["mark"], pack([EVERYONE]), to_ms)
+    return len(gone) == limit
+
+
+def _forget_deleted(session: Session, keep_days: int, limit: int) -> bool:
+    gone = [row[0] for row in session.rows(_SQL["deleted"], _kept_ms(session, keep_days), limit)]
+    for statement in _FORGET_JOBS:
+        session.rows(statement, pack_ids(gone))
+    return len(gone) == limit
+
+
+def _kept_ms(session: Session, keep_days: int) -> int:
+    """From when on everything is kept."""
+    return sweep_of_all(keep_days=keep_days, now_ms=session.now_ms).to_ms
 
 
 def forget_letters(session: Session, runs: Sequence[tuple[str, bytes]]) -> None:

@@ -60,3 +60,33 @@ WHERE ctid = ANY(ARRAY(SELECT ctid FROM dueline.dead_letters WHERE run_id = ANY(
 INSERT INTO dueline.history_sweeps AS s (tenant, swept_ms)
 SELECT t.tenant, $2 FROM unnest($1::text[]) AS t (tenant) ORDER BY t.tenant
 ON CONFLICT (tenant) DO UPDATE SET swept_ms = greatest(s.swept_ms, excluded.swept_ms);
+
+-- name: forget_told
+-- What was told of occurrences before an instant, as much as one pass takes.
+DELETE FROM dueline.ledger
+WHERE ctid = ANY(ARRAY(SELECT ctid FROM dueline.ledger WHERE to_ms < $1 ORDER BY to_ms LIMIT $2))
+RETURNING job_id;
+
+-- name: deleted
+-- Jobs that were deleted before an instant, those first that were so first, once they have no runs any more.
+SELECT j.id
+FROM dueline.jobs AS j
+WHERE
+    j.deleted_ms < $1
+    AND (SELECT r.id FROM dueline.runs AS r WHERE r.job_id = j.id ORDER BY r.id LIMIT 1) IS NULL
+    AND (SELECT h.id FROM dueline.history AS h WHERE h.job_id = j.id ORDER BY h.id LIMIT 1) IS NULL
+ORDER BY j.deleted_ms, j.id
+LIMIT $2;
+
+-- name: forget_versions
+DELETE FROM dueline.job_versions WHERE job_id = ANY($1::uuid[]);
+
+-- name: forget_told_of
+-- What was told of the occurrences of jobs.
+DELETE FROM dueline.ledger WHERE job_id = ANY($1::uuid[]);
+
+-- name: forget_retentions
+DELETE FROM dueline.retentions WHERE job_id = ANY($1::uuid[]);
+
+-- name: forget_jobs
+DELETE FROM dueline.jobs WHERE id = ANY($1::uuid[]);

@@ -27,3 +27,33 @@ WHERE (tenant, run_id) IN (SELECT value ->> 0, unhex(value ->> 1) FROM jsonb_eac
 -- Remember up to when they are gone.
 INSERT INTO history_sweeps (tenant, swept_ms) SELECT value, ?2 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant) DO UPDATE SET swept_ms = max(swept_ms, excluded.swept_ms);
+
+-- name: forget_told
+-- What was told of occurrences before an instant, as much as one pass takes.
+DELETE FROM ledger
+WHERE (job_id, from_ms) IN (SELECT job_id, from_ms FROM ledger INDEXED BY ledger_told WHERE to_ms < ?1 ORDER BY to_ms LIMIT ?2)
+RETURNING job_id;
+
+-- name: deleted
+-- Jobs that were deleted before an instant, those first that were so first, once they have no runs any more.
+SELECT j.id
+FROM jobs AS j INDEXED BY jobs_deleted
+WHERE
+    j.deleted_ms < ?1
+    AND NOT EXISTS (SELECT 1 FROM runs AS r INDEXED BY runs_job WHERE r.job_id = j.id)
+    AND NOT EXISTS (SELECT 1 FROM history AS h INDEXED BY history_job WHERE h.job_id = j.id)
+ORDER BY j.deleted_ms, j.id
+LIMIT ?2;
+
+-- name: forget_versions
+DELETE FROM job_versions WHERE job_id IN (SELECT unhex(value) FROM json_each(?1));
+
+-- name: forget_told_of
+-- What was told of the occurrences of jobs.
+DELETE FROM ledger WHERE job_id IN (SELECT unhex(value) FROM json_each(?1));
+
+-- name: forget_retentions
+DELETE FROM retentions WHERE job_id IN (SELECT unhex(value) FROM json_each(?1));
+
+-- name: forget_jobs
+DELETE FROM jobs WHERE id IN (SELECT unhex(value) FROM json_each(?1));
