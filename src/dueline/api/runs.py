@@ -14,7 +14,6 @@ from dueline.api.routes import ApiRoute, Surface
 from dueline.api.run_views import run_as_it_is
 from dueline.api.uniques import standing_answer
 from dueline.domain import limits
-from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.errors import Conflict, Invalid
 from dueline.domain.ids import JobId, RunId, run_text
 from dueline.domain.instants import format_instant
@@ -168,10 +167,9 @@ async def retry(surface: Surface, request: Request) -> Response:
 
 async def _enqueue(surface: Surface, tenant: str, specs: list[AdhocSpec], *, atomic: bool) -> list[UniqueAnswer]:
     """Write runs; each is answered by the one that stands for it."""
-    adhoc = [_adhoc(spec) for spec in specs]
     if any(spec.dedupe is not None for spec in specs):
-        return await surface.operations.enqueue_unique(tenant, adhoc, [spec.dedupe for spec in specs], atomic=atomic)
-    run_ids = await surface.operations.enqueue(tenant, adhoc) if adhoc else []
+        return await surface.operations.enqueue_unique(tenant, specs, [spec.dedupe for spec in specs], atomic=atomic)
+    run_ids = await surface.operations.enqueue(tenant, specs) if specs else []
     return [UniqueAnswer(run_id, UniqueVerdict.WRITTEN) for run_id in run_ids]
 
 
@@ -182,18 +180,6 @@ def _standing(answer: UniqueAnswer) -> RunItem:
 def _refused(refusal: Invalid | Conflict) -> RunItem:
     problem = refusal_problem(refusal)
     return RunItem(problem.status, problem=problem)
-
-
-def _adhoc(spec: AdhocSpec) -> AdhocRun:
-    return AdhocRun(
-        execution=spec.execution,
-        queue=spec.queue,
-        priority=spec.priority,
-        fairness_key=spec.fairness_key,
-        region=spec.region,
-        tags=spec.tags,
-        due_ms=spec.due_ms,
-    )
 
 
 ROUTES = (

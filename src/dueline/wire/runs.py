@@ -9,9 +9,10 @@ import msgspec
 from msgspec import UnsetType
 
 from dueline.domain import limits
+from dueline.domain.asked_runs import AdhocRun
 from dueline.domain.ids import JobId, job_text, run_text
 from dueline.domain.instants import format_instant
-from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Delivery, Execution
+from dueline.domain.job import DEFAULT_PRIORITY, DEFAULT_QUEUE, Delivery
 from dueline.domain.redriving import RedriveVersion
 from dueline.domain.run import Attempt, OutcomeKind, Run
 from dueline.domain.states import RunKind, RunState
@@ -57,16 +58,9 @@ class RetryInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     force: bool = False
 
 
-class AdhocSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An ad-hoc run that was checked."""
+class AdhocSpec(AdhocRun, frozen=True, kw_only=True, gc=False):
+    """An ad-hoc run that was checked, and its key."""
 
-    execution: Execution
-    queue: str
-    priority: int
-    fairness_key: str
-    region: str
-    tags: tuple[str, ...]
-    due_ms: int | None
     dedupe: Dedupe | None
 
 
