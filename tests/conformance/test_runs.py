@@ -135,6 +135,23 @@ async def test_the_earliest_are_promoted_first_and_the_next_is_announced(store: 
     assert (await the_run(store, late)).state is RunState.SCHEDULED
 
 
+async def test_what_is_made_ready_long_before_its_time_is_claimed_as_ever_and_nobody_is_told(
+    store: Store, clock: StoreClock
+) -> None:
+    """Workers would walk past it in vain."""
+    due_ms = START_MS + 5_000
+    await enqueue(store, a_run(due_ms=due_ms), a_run(due_ms=due_ms + 1, queue="slow"))
+    await clock.set_ms(due_ms - limits.AHEAD_MS)
+    assert [await store.count_waiting(until_ms=due_ms + after_ms, limit=10) for after_ms in (-1, 0, 1)] == [0, 1, 2]
+    assert await store.count_waiting(until_ms=due_ms + 1, limit=1) == 1
+    assert await promote(store, ahead_ms=2_000) == Promoted(2, frozenset({"default"}))
+    assert await store.count_waiting(until_ms=due_ms + 1, limit=10) == 0
+    worker = await register(store)
+    assert await claim(store, worker, queue="slow", ahead_ms=limits.AHEAD_MS) == []
+    await clock.advance(0.001)
+    assert len(await claim(store, worker, queue="slow", ahead_ms=limits.AHEAD_MS)) == 1
+
+
 async def test_a_worker_that_is_not_registered_gets_nothing(store: Store) -> None:
     (run_id,) = await enqueue(store, a_run())
     assert await claim(store, BootId("nobody")) == []

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from dueline.domain import limits
-from dueline.domain.crowds import Crowds
+from dueline.domain.crowds import Crowds, ready_ahead_ms
 
 NOW_MS = 1_767_225_600_000
 FAR_MS = NOW_MS + limits.CROWD_AHEAD_MS
@@ -71,14 +71,23 @@ def test_what_is_not_seen_any_more_is_counted_again() -> None:
     assert crowds.uncounted(NOW_MS) == (NOW_MS + 2_000, NOW_MS + 16_000)
 
 
-def test_a_crowd_is_spread_evenly_over_the_seconds_before_its_last() -> None:
-    due_ms = NOW_MS + 15_000
-    times_ms = [at_ms for at_ms, _ in pages(seeing((15_000, 100 * PAGE)))]
+def test_a_crowd_is_spread_evenly_over_the_seconds_before_it_is_made_ready() -> None:
+    count = 100 * PAGE
+    times_ms = [at_ms for at_ms, _ in pages(seeing((15_000, count)))]
     assert len(times_ms) == 100
-    assert times_ms[-1] <= due_ms - limits.AHEAD_MS
+    there_ms = 15_000 - ready_ahead_ms(count)
+    assert times_ms[-1] <= NOW_MS + there_ms
     gaps_ms = [later - earlier for earlier, later in pairwise(times_ms)]
-    assert min(gaps_ms) >= 130
-    assert max(gaps_ms) <= 150
+    assert min(gaps_ms) >= 0.95 * there_ms / 100
+    assert max(gaps_ms) <= 1.05 * there_ms / 100
+
+
+@pytest.mark.parametrize(
+    ("count", "ahead_ms"),
+    [(0, 1_000), (20_000, 2_000), (100_000, 6_000), (100_001, 6_000), (10_000_000, 6_000)],
+)
+def test_the_more_there_are_the_earlier_they_are_made_ready(count: int, ahead_ms: int) -> None:
+    assert ready_ahead_ms(count) == ahead_ms
 
 
 def test_it_hurries_for_a_crowd_that_comes_behind_another() -> None:

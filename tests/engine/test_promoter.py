@@ -19,10 +19,12 @@ NEAR_MS = START_MS + limits.AHEAD_MS
 
 
 class FakeStore:
-    def __init__(self, upcoming: Upcoming, count: int) -> None:
+    def __init__(self, upcoming: Upcoming, count: int, waiting: int) -> None:
         self._upcoming = upcoming
         self._count = count
-        self.promoted = self.refilled = 0
+        self._waiting = waiting
+        self.promoted = self.refilled = self.counted = 0
+        self.ahead_ms = limits.AHEAD_MS
 
     async def upcoming(self) -> Upcoming:
         return self._upcoming
@@ -31,9 +33,16 @@ class FakeStore:
         del limit
         return []
 
+    async def count_waiting(self, *, until_ms: int, limit: int) -> int:
+        assert self._upcoming.due_ms is not None
+        assert until_ms == self._upcoming.due_ms + 1_000
+        self.counted += 1
+        return min(self._waiting, limit)
+
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
-        assert (ahead_ms, limit) == (limits.AHEAD_MS, limits.PROMOTE_BATCH)
+        assert limit == limits.PROMOTE_BATCH
         self.promoted += 1
+        self.ahead_ms = ahead_ms
         return Promoted(self._count, frozenset())
 
     async def refill(self, *, ahead_ms: int, limit: int) -> None:
@@ -41,16 +50,29 @@ class FakeStore:
         self.refilled += 1
 
 
+class Stage:
+    """A promoter before a store, with a clock that moves when told to."""
+
+    def __init__(self, upcoming: Upcoming, *, count: int = 0, waiting: int = 1) -> None:
+        self.clock = ManualClock(START_MS)
+        self.store = FakeStore(upcoming, count, waiting)
+        node = NewNode(boot_id=BootId("b1"), role=Role.ALL, host="here", pid=1, version="1")
+        membership = Membership(cast(MemberStore, self.store), self.clock, node)
+        membership.time.measured(START_MS, sent_s=self.clock.monotonic_s())
+        self.promoter = Promoter(
+            cast(PromoterStore, self.store),
+            membership,
+            Definitions(cast(JobStore, self.store)),
+            missed_due_ms=lambda now_ms: now_ms,
+        )
+
+
 async def step(due_ms: int | None, refill_ms: int | None = None, *, count: int = 0) -> tuple[float, int, int]:
     """How long it sleeps, and how often it promoted and refilled."""
-    clock = ManualClock(START_MS)
-    node = NewNode(boot_id=BootId("b1"), role=Role.ALL, host="here", pid=1, version="1")
-    store = FakeStore(Upcoming(due_ms, refill_ms), count)
-    membership = Membership(cast(MemberStore, store), clock, node)
-    membership.time.measured(START_MS, sent_s=clock.monotonic_s())
-    definitions = Definitions(cast(JobStore, store))
-    promoter = Promoter(cast(PromoterStore, store), membership, definitions, missed_due_ms=lambda now_ms: now_ms)
-    return await promoter.step(), store.promoted, store.refilled
+    stage = Stage(Upcoming(due_ms, refill_ms), count=count)
+    slept_s = await stage.promoter.step()
+    assert stage.store.ahead_ms == limits.AHEAD_MS
+    return slept_s, stage.store.promoted, stage.store.refilled
 
 
 @pytest.mark.parametrize(
@@ -79,3 +101,37 @@ async def test_it_wakes_when_a_token_comes_and_asks_what_follows() -> None:
     assert await step(NEAR_MS + 100, START_MS + 300) == (0.1, 0, 0)
     assert await step(None, START_MS) == (0.0, 0, 1)
     assert await step(NEAR_MS, START_MS - 5) == (0.0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "before_ms"),
+    [
+        (limits.MADE_READY_PER_S // 2, 500),
+        (limits.MADE_READY_PER_S, 1_000),
+        (100 * limits.MADE_READY_PER_S, limits.READY_AHEAD_MS_MAX - limits.AHEAD_MS),
+    ],
+)
+async def test_the_more_wait_for_one_time_the_earlier_they_are_made_ready(waiting: int, before_ms: int) -> None:
+    """To the millisecond, and never earlier than the longest time."""
+    due_ms = NEAR_MS + before_ms
+    on_time = Stage(Upcoming(due_ms, None), waiting=waiting)
+    assert await on_time.promoter.step() == limits.GATHER_S
+    assert (on_time.store.promoted, on_time.store.ahead_ms) == (1, limits.AHEAD_MS + before_ms)
+    early = Stage(Upcoming(due_ms + 1, None), waiting=waiting)
+    assert await early.promoter.step() in (0.001, 1.0)
+    assert early.store.promoted == 0
+
+
+async def test_they_are_counted_once_a_second_and_only_where_it_may_matter() -> None:
+    stage = Stage(Upcoming(START_MS + limits.READY_AHEAD_MS_MAX, None), waiting=10 * limits.MADE_READY_PER_S)
+    for _ in range(3):
+        await stage.promoter.step()
+        stage.clock.advance(0.333)
+    assert (stage.store.counted, stage.store.promoted) == (1, 3)
+    stage.clock.advance(0.001)
+    await stage.promoter.step()
+    assert stage.store.counted == 2
+    for due_ms in (NEAR_MS, START_MS + limits.READY_AHEAD_MS_MAX + 1):
+        elsewhere = Stage(Upcoming(due_ms, None))
+        await elsewhere.promoter.step()
+        assert elsewhere.store.counted == 0

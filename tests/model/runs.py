@@ -62,7 +62,7 @@ def promote(world: World, *, ahead_ms: int, limit: int) -> tuple[int, frozenset[
     for run in near:
         again = run.state is RunState.RETRYING or run.reason is not None
         stand_in_line(world, run, "again" if again else "missed" if run.missed else "fresh")
-    return len(near), frozenset(run.queue for run in near)
+    return len(near), frozenset(run.queue for run in near if run.due_ms <= world.now_ms + AHEAD_MS)
 
 
 def claimable(world: World, worker: str, queue: str, *, ahead_ms: int) -> list[Run]:

@@ -55,7 +55,7 @@ class Working(Driver):
         new = [self.new_run(job, due_ms=self.later_ms(delay_ms), priority=5) for _ in range(count)]
         assert self.both(lambda store: store.enqueue(new)) == runs.write(self.world, new)
 
-    @move(weight=2, ahead_ms=AHEAD_MS, limit=LIMITS)
+    @move(weight=2, ahead_ms=AHEAD_MS | st.just(3_000), limit=LIMITS)
     def promote(self, ahead_ms: int, limit: int) -> None:
         answer = self.both(lambda store: store.promote(ahead_ms=ahead_ms, limit=limit))
         assert (answer.count, answer.queues) == runs.promote(self.world, ahead_ms=ahead_ms, limit=limit)

@@ -116,10 +116,18 @@ GUARDS = [
     guard(
         "waiting runs that are near",
         "runs.near",
-        [limits.AHEAD_MS, PROMOTE],
+        [limits.AHEAD_MS, PROMOTE, limits.AHEAD_MS],
         by="runs_waiting",
         rows_max=3 * PROMOTE,
         buffers_max=10 * PROMOTE,
+    ),
+    guard(
+        "how many wait",
+        "runs.count_waiting",
+        [At(limits.READY_AHEAD_MS_MAX), PROMOTE],
+        by="runs_waiting",
+        rows_max=PROMOTE,
+        buffers_max=2 * PROMOTE,
     ),
     guard("what comes next", "runs.upcoming", [], by="runs_waiting", rows_max=1, buffers_max=100),
     # One more than there are queues: a queue has two lanes.

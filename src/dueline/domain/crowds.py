@@ -17,6 +17,11 @@ _PAGE = limits.FIRE_BATCH // 2
 """What a page brings at least, about: every shard has its share of it, and some have no more to give. So the last ones need not hurry."""
 
 
+def ready_ahead_ms(count: int) -> int:
+    """How long before their time so many that are due together are made ready: so long that all of them are when workers may claim them."""
+    return min(limits.AHEAD_MS + count * 1000 // limits.MADE_READY_PER_S, limits.READY_AHEAD_MS_MAX)
+
+
 class Crowd(msgspec.Struct):
     """One of those seconds, named by its first millisecond."""
 
@@ -60,14 +65,14 @@ class Crowds:
         self._crowds = [crowd for crowd in crowds if crowd.count >= 2 * usual]
 
     def next(self, now_ms: int) -> tuple[Crowd, int] | None:
-        """Whose turn it is, and when: early enough for all of them to be written before they are due soon, and no earlier."""
+        """Whose turn it is, and when: early enough for all of them to be written before they are made ready, and no earlier."""
         self._crowds = [crowd for crowd in self._crowds if crowd.at_ms > now_ms + limits.AHEAD_MS]
         if not self._crowds:
             return None
         pages, gaps_ms = 0, []
         for crowd in self._crowds:
             pages += -(-crowd.left // _PAGE)
-            gaps_ms.append((crowd.at_ms - limits.AHEAD_MS - now_ms) // pages)
+            gaps_ms.append((crowd.at_ms - ready_ahead_ms(crowd.count) - now_ms) // pages)
         return self._crowds[0], self._written_ms + min(gaps_ms)
 
     def written(self, crowd: Crowd, *, now_ms: int, written: int, left_out: int) -> None:

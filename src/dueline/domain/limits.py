@@ -281,6 +281,11 @@ hundred thousand need all of this."""
 CROWD_MIN = 5_000
 """Occurrences in one second, of one scheduler, that are a crowd. Fewer are written in half of the last second, and need not be made ready
 in a second step."""
+MADE_READY_PER_S = 20_000
+"""Waiting runs that one process makes ready in a second, on a small machine that has little else to do."""
+READY_AHEAD_MS_MAX = AHEAD_MS + 5_000
+"""How long before its time a run may be made ready, where so many wait for one time that a second is not enough. Until AHEAD_MS before it
+every claim walks past it."""
 PUT_OFF_MS_MIN = AHEAD_MS + 100
 """What a worker puts off for less would be claimed again at once, and held in a slot."""
 

@@ -1,5 +1,5 @@
-"""Makes waiting runs ready: retries, delayed runs and those of crowds shortly before they are due, and those that get a token at their
-gate.
+"""Makes waiting runs ready: retries, delayed runs and those of crowds shortly before they are due, the earlier the more there are, and
+those that get a token at their gate.
 
 A run of a crowd whose time passed while nobody was there was missed, as if it had not been written yet: its job's policy decides, and
 what is still to run is caught up at the pace of what was missed.
@@ -12,6 +12,7 @@ from typing import Protocol
 
 from dueline.domain import limits
 from dueline.domain.changes import compiled
+from dueline.domain.crowds import SECOND_MS, ready_ahead_ms
 from dueline.domain.ids import RunId
 from dueline.domain.planning import why_not
 from dueline.engine.definitions import Definitions
@@ -21,6 +22,8 @@ from dueline.store.shapes import LapsedRun
 from dueline.store.sharing import GateStore
 
 _IDLE_S = 1.0
+_COUNTED_MAX = (limits.READY_AHEAD_MS_MAX - limits.AHEAD_MS) * limits.MADE_READY_PER_S // 1000
+"""Of more than these, none is made ready earlier."""
 
 
 class PromoterStore(RunStore, GateStore, Protocol):
@@ -40,6 +43,7 @@ class Promoter:
         self._membership = membership
         self._definitions = definitions
         self._missed_due_ms = missed_due_ms
+        self._counted_ms = self._counted = 0
 
     async def step(self) -> float:
         """Asked first is when there is something to do: as a rule it is nothing, once a second."""
@@ -53,17 +57,27 @@ class Promoter:
             else:
                 waits_s.append((upcoming.refill_ms - now_ms) / 1000)
         if upcoming.due_ms is not None:
-            near_ms = upcoming.due_ms - limits.AHEAD_MS
-            waits_s.append((near_ms - now_ms) / 1000 if near_ms > now_ms else await self._promote())
+            ahead_ms = await self._ahead_ms(upcoming.due_ms, now_ms)
+            near_ms = upcoming.due_ms - ahead_ms
+            waits_s.append((near_ms - now_ms) / 1000 if near_ms > now_ms else await self._promote(ahead_ms))
         return min(waits_s)
 
-    async def _promote(self) -> float:
+    async def _ahead_ms(self, due_ms: int, now_ms: int) -> int:
+        """How long before their time those that are due next are made ready. They are counted once a second, where it may matter."""
+        if not limits.AHEAD_MS < due_ms - now_ms <= limits.READY_AHEAD_MS_MAX:
+            return limits.AHEAD_MS
+        if now_ms >= self._counted_ms + SECOND_MS:
+            waiting = await self._store.count_waiting(until_ms=due_ms + SECOND_MS, limit=_COUNTED_MAX)
+            self._counted_ms, self._counted = now_ms, waiting
+        return ready_ahead_ms(self._counted)
+
+    async def _promote(self, ahead_ms: int) -> float:
         """Those that come near one after the other gather, unless there are more of them by now than one page has."""
         lapsed = await self._store.lapsed_runs(limit=limits.PROMOTE_BATCH)
         if lapsed:
             await self._decide(lapsed)
             return 0.0
-        promoted = await self._store.promote(ahead_ms=limits.AHEAD_MS, limit=limits.PROMOTE_BATCH)
+        promoted = await self._store.promote(ahead_ms=ahead_ms, limit=limits.PROMOTE_BATCH)
         return 0.0 if promoted.count == limits.PROMOTE_BATCH else limits.GATHER_S
 
     async def _decide(self, lapsed: Sequence[LapsedRun]) -> None:

@@ -172,8 +172,12 @@ class RunStore(UniqueStore, Protocol):
     async def upcoming(self) -> Upcoming:
         """When something is to be made ready next."""
 
+    async def count_waiting(self, *, until_ms: int, limit: int) -> int:
+        """How many runs wait to be made ready that are due until then, `limit` at most."""
+
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
-        """Make waiting runs ready whose due time is near."""
+        """Make waiting runs ready whose due time is near. Workers are told of those that they may claim already; that the time of the
+        others has come they notice by themselves."""
 
     async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
         """Give ready runs of one lane to a live worker, in rank order, raising their tokens. A paused queue gives none, and a run that

@@ -362,7 +362,7 @@ class Reclaim(msgspec.Struct, frozen=True):
 
 
 class Promoted(msgspec.Struct, frozen=True):
-    """How many waiting runs became ready, and in which queues."""
+    """How many waiting runs became ready, and in which queues some of them may be claimed now."""
 
     count: int
     queues: frozenset[str]

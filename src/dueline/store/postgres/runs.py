@@ -82,14 +82,19 @@ class RunPart(Part):
         rows = await self._database.fetch(_SQL["upcoming"])
         return Upcoming(*rows[0])
 
+    async def count_waiting(self, *, until_ms: int, limit: int) -> int:
+        waiting: int = await self._database.fetchval(_SQL["count_waiting"], until_ms, limit)
+        return waiting
+
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         async with self._database.transaction() as connection:
-            near = await connection.fetch(_SQL["near"], ahead_ms, limit)
-            ranks = await self._ranks.of_ready([promoted(*row[1:]) for row in near])
-            rows = await connection.fetch(_SQL["promote"], [row[0] for row in near], ranks) if near else []
-        queues_woken = frozenset(row[0] for row in rows)
+            near = await connection.fetch(_SQL["near"], ahead_ms, limit, limits.AHEAD_MS)
+            ranks = await self._ranks.of_ready([promoted(*row[2:]) for row in near])
+            if near:
+                await connection.execute(_SQL["promote"], [row[0] for row in near], ranks)
+        queues_woken = frozenset(row["queue"] for row in near if row["claimable"])
         self._notices.announce(*(f"ready/{queue}" for queue in queues_woken))
-        return Promoted(len(rows), queues_woken)
+        return Promoted(len(near), queues_woken)
 
     async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
         front = self._fronts.of(queue, lane)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dueline.domain import limits
 from dueline.domain.fairness import promoted
 from dueline.domain.ids import BootId, RunId
 from dueline.domain.overlap import Overlap
@@ -39,6 +40,9 @@ class RunPart(Part):
 
     async def upcoming(self) -> Upcoming:
         return await self._database.read(_upcoming)
+
+    async def count_waiting(self, *, until_ms: int, limit: int) -> int:
+        return await self._database.read(_count_waiting, until_ms, limit)
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         return await self._database.write(_promote, ahead_ms, limit)
@@ -88,13 +92,18 @@ def _upcoming(session: Session) -> Upcoming:
     return Upcoming(*session.rows(_SQL["upcoming"])[0])
 
 
+def _count_waiting(session: Session, until_ms: int, limit: int) -> int:
+    ((waiting,),) = session.rows(_SQL["count_waiting"], until_ms, limit)
+    return int(waiting)
+
+
 def _promote(session: Session, ahead_ms: int, limit: int) -> Promoted:
-    near = session.rows(_SQL["near"], ahead_ms, limit)
-    ranks = rank_all(session, (promoted(*row[1:]) for row in near))
-    rows = session.rows(_SQL["promote"], pack([(row[0].hex(), rank) for row, rank in zip(near, ranks, strict=True)]))
-    queues_woken = frozenset(row[0] for row in rows)
+    near = session.rows(_SQL["near"], ahead_ms, limit, limits.AHEAD_MS)
+    ranks = rank_all(session, (promoted(*row[2:]) for row in near))
+    session.rows(_SQL["promote"], pack([(row[0].hex(), rank) for row, rank in zip(near, ranks, strict=True)]))
+    queues_woken = frozenset(queue for _, claimable, queue, *_ in near if claimable)
     session.wake(*(f"ready/{queue}" for queue in queues_woken))
-    return Promoted(len(rows), queues_woken)
+    return Promoted(len(near), queues_woken)
 
 
 def _claim(session: Session, worker: BootId, queue: str, lane: str, ahead_ms: int, limit: int) -> Claimed:

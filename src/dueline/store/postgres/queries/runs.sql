@@ -38,9 +38,14 @@ RETURNING id
     -- :unless new
 ;
 
+-- name: count_waiting
+-- How many wait that are due until an instant, so many at most.
+SELECT count(*) FROM (SELECT FROM dueline.runs WHERE state IN ('scheduled', 'retrying') AND due_ms <= $1 LIMIT $2) AS w;
+
 -- name: near
--- Waiting runs whose time is near; `promote` follows. Others who do the same leave them alone until then.
-SELECT id, queue, lane, tenant, priority, state, reason, missed, fairness_key
+-- Waiting runs whose time is near, and whether workers may claim them by now; `promote` follows. Others who do the same leave them alone
+-- until then.
+SELECT id, due_ms <= dueline.now_ms() + $3 AS claimable, queue, lane, tenant, priority, state, reason, missed, fairness_key
 FROM dueline.runs
 WHERE state IN ('scheduled', 'retrying') AND due_ms <= dueline.now_ms() + $1
 ORDER BY due_ms
@@ -54,8 +59,7 @@ FOR UPDATE SKIP LOCKED;
 -- while a table was empty: see docs/internals/dispatch.md.
 UPDATE dueline.runs AS r SET state = 'ready', reason = NULL, rank = p.rank
 FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS p (id, rank)
-WHERE r.id = p.id AND r.id = ANY($1::uuid[])
-RETURNING r.queue;
+WHERE r.id = p.id AND r.id = ANY($1::uuid[]);
 
 -- name: upcoming
 -- When the next waiting run is due, and when the next token comes that somebody waits for: the first entry of an index each. A minimum may

@@ -24,9 +24,13 @@ FROM (
 ) AS a
 WHERE runs.id = a.run_id AND runs.created_ms = now_ms();
 
+-- name: count_waiting
+-- How many wait that are due until an instant, so many at most.
+SELECT count(*) FROM (SELECT 1 FROM runs WHERE state IN ('scheduled', 'retrying') AND due_ms <= ?1 LIMIT ?2);
+
 -- name: near
--- Waiting runs whose time is near; `promote` follows.
-SELECT id, queue, lane, tenant, priority, state, reason, missed, fairness_key
+-- Waiting runs whose time is near, and whether workers may claim them by now; `promote` follows.
+SELECT id, due_ms <= now_ms() + ?3 AS claimable, queue, lane, tenant, priority, state, reason, missed, fairness_key
 FROM runs
 WHERE state IN ('scheduled', 'retrying') AND due_ms <= now_ms() + ?1
 ORDER BY due_ms
@@ -37,8 +41,7 @@ LIMIT ?2;
 -- Waiting runs get their ranks. Why one was put off does not matter any more.
 UPDATE runs SET state = 'ready', reason = NULL, rank = p.rank
 FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS rank FROM jsonb_each(?1)) AS p
-WHERE runs.id = p.run_id AND runs.state IN ('scheduled', 'retrying')
-RETURNING queue;
+WHERE runs.id = p.run_id AND runs.state IN ('scheduled', 'retrying');
 
 -- name: upcoming
 -- When the next waiting run is due, and when the next token comes that somebody waits for.
