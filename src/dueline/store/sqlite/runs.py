@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dueline.domain.fairness import promoted
-from dueline.domain.ids import BootId, RunId
+from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind, RunState
@@ -25,6 +25,7 @@ from dueline.store.shapes import (
 )
 from dueline.store.sqlite.flows import rank_all, write_runs
 from dueline.store.sqlite.gates import leave_gates
+from dueline.store.sqlite.jobs import hold_open
 from dueline.store.sqlite.part import Part, array, pack, queries, unpack
 from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places, vacate
 from dueline.store.sqlite.session import Session
@@ -34,8 +35,8 @@ _KINDS = {kind.value: kind for kind in RunKind}
 
 
 class RunPart(Part):
-    async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        return await self._effect(only(run.id for run in runs), enqueue, runs)
+    async def enqueue(self, runs: Sequence[NewRun], *, open_job: JobId | None = None) -> set[RunId]:
+        return await self._effect(only(run.id for run in runs), enqueue, runs, open_job)
 
     async def upcoming(self) -> Upcoming:
         return await self._database.read(_upcoming)
@@ -76,8 +77,10 @@ class RunPart(Part):
         return await self._database.read(_queues)
 
 
-def enqueue(session: Session, runs: Sequence[NewRun]) -> set[RunId]:
+def enqueue(session: Session, runs: Sequence[NewRun], open_job: JobId | None = None) -> set[RunId]:
     """Write runs, inside whatever transaction the caller is in."""
+    if open_job is not None:
+        hold_open(session, open_job)
     rows = write_runs(session, _SQL["enqueue"], runs)
     for queue, state in {row[1:] for row in rows}:
         session.wake(f"ready/{queue}" if state == RunState.READY else "waiting")

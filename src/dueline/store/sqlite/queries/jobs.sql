@@ -21,6 +21,10 @@ FROM jobs AS j
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE j.tenant = ?1 AND j.id = ?2 AND j.deleted_ms IS NULL;
 
+-- name: hold_open
+-- The state of a living job of which runs are about to be written.
+SELECT state FROM jobs WHERE id = ?1 AND deleted_ms IS NULL;
+
 -- name: page
 -- Living jobs below an id, newest first.
 SELECT
