@@ -21,6 +21,7 @@ SWEEPS = {
     "forget_keys": "keys",
 }
 ONE_BY_ONE = {
+    "test_broken_off",
     "test_cancel_runs",
     "test_chores",
     "test_expiry",

@@ -31,7 +31,8 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
     state: RunState
     scheduled_ms: int
     due_ms: int
-    attempt: int
+    begun: bool
+    """Whether an attempt of it has ended, were it one that does not count."""
     reason: str | None
 
 
@@ -366,9 +367,7 @@ def _dropped_on_resume(hand: JobInHand, held: list[LiveRun], *, caught_up: int) 
         return {}
     missed_before_ms = hand.now_ms - limits.MISFIRE_GRACE_MS
     missed = [
-        run
-        for run in held
-        if run.kind is RunKind.SCHEDULED and run.attempt == 0 and run.scheduled_ms < missed_before_ms
+        run for run in held if run.kind is RunKind.SCHEDULED and not run.begun and run.scheduled_ms < missed_before_ms
     ]
     kept = [run for run in missed if run.scheduled_ms >= hand.now_ms - misfire.window_ms]
     reason = EndReason.MISFIRE

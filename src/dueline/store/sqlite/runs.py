@@ -151,8 +151,8 @@ def _confirm(session: Session, claims: Sequence[Claim]) -> Confirmed:
 
 def _release(session: Session, claims: Sequence[Claim]) -> set[RunId]:
     rows = session.rows(_SQL["release"], pack_claims(claims))
-    # A run that was tried before keeps its place; one that was not is as if it had never been claimed.
-    vacate(session, [(run_id, job_id) for run_id, job_id, attempt, _ in rows if attempt == 0])
+    # A run that was begun before keeps its place; one that was not is as if it had never been claimed.
+    vacate(session, [(run_id, job_id) for run_id, job_id, begun_ms, _ in rows if begun_ms is None])
     leave_gates(session, [row[0] for row in rows])
     session.wake(*{f"ready/{row[3]}" for row in rows})
     return {row[0] for row in rows}
@@ -209,7 +209,7 @@ def _retry(session: Session, retries: Sequence[Retry]) -> set[RunId]:
 def _postpone(session: Session, postponed: Sequence[Postponed]) -> set[RunId]:
     later = [(one.run_id.hex(), one.token, one.due_ms, one.reason) for one in postponed]
     rows = session.rows(_SQL["postpone"], pack(later))
-    vacate(session, [(run_id, job_id) for run_id, job_id, attempt in rows if attempt == 0])
+    vacate(session, [(run_id, job_id) for run_id, job_id, begun_ms in rows if begun_ms is None])
     leave_gates(session, [row[0] for row in rows])
     if rows:
         session.wake("waiting")

@@ -219,7 +219,7 @@ FOR UPDATE;
 
 -- name: lock_runs
 -- Third lock of a change: every run of the job that may not have started. Whoever asks to confirm a claim waits for the change.
-SELECT id, kind, state, scheduled_ms, due_ms, attempt, reason
+SELECT id, kind, state, scheduled_ms, due_ms, begun_ms IS NOT NULL AS begun, reason
 FROM dueline.runs
 WHERE job_id = $1 AND (state <> 'running' OR due_ms > dueline.now_ms())
 ORDER BY id

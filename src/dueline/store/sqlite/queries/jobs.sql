@@ -108,7 +108,7 @@ LIMIT ?3;
 
 -- name: lock_runs
 -- Every run of the job that may not have started. The writer is alone, so what it reads stays as it is until it commits.
-SELECT id, kind, state, scheduled_ms, due_ms, attempt, reason
+SELECT id, kind, state, scheduled_ms, due_ms, begun_ms IS NOT NULL AS begun, reason
 FROM runs
 WHERE job_id = ?1 AND (state <> 'running' OR due_ms > now_ms())
 ORDER BY id;
