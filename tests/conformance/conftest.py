@@ -1,10 +1,13 @@
-"""Where one thing happens after the other, whatever a sweep finds was told by `chores`: otherwise nobody would have swept."""
+"""The store, alone and as several have it. Where one thing happens after the other, whatever a sweep finds was told by `chores`: otherwise
+nobody would have swept."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
+from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from tests.support.stores import StoreUnderTest
 
@@ -18,6 +21,7 @@ SWEEPS = {
     "forget_keys": "keys",
 }
 ONE_BY_ONE = {
+    "test_broken_off",
     "test_cancel_runs",
     "test_chores",
     "test_expiry",
@@ -39,6 +43,20 @@ def store(under_test: StoreUnderTest, request: pytest.FixtureRequest, monkeypatc
         for sweep, chore in SWEEPS.items():
             monkeypatch.setattr(under_test.store, sweep, told(under_test.store, sweep, chore))
     return under_test.store
+
+
+@pytest.fixture
+async def stores(under_test: StoreUnderTest, request: pytest.FixtureRequest) -> AsyncIterator[list[Store]]:
+    """The store as several processes have it; a file of SQLite has one owner."""
+    async with AsyncExitStack() as stack:
+        stores = [under_test.store]
+        if under_test.dialect == "postgres":
+            for _ in range(3):
+                store = PostgresStore(request.getfixturevalue("emptied_dsn"))
+                await store.open()
+                stack.push_async_callback(store.close)
+                stores.append(store)
+        yield stores
 
 
 def told(store: Store, sweep: str, chore: str) -> Callable[..., Awaitable[int]]:

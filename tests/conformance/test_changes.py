@@ -92,7 +92,7 @@ async def test_a_change_is_shown_the_job_the_moment_and_its_unstarted_runs(store
         state=RunState.READY,
         scheduled_ms=START_MS - 4,
         due_ms=START_MS,
-        attempt=0,
+        begun=False,
         reason=None,
     )
     assert await hand_of(store, job) == JobInHand(job=job, now_ms=START_MS + 7_000, runs=(live,))
@@ -119,11 +119,11 @@ async def test_waiting_held_and_retried_runs_are_in_hand_and_ended_ones_are_not(
     await store.retry([a_retry(second, due_ms=START_MS + 5_000)])
     held, later = await enqueue(store, a_run(job), a_run(job, due_ms=START_MS + 60_000))
     await store.change_job(TENANT, job.id, changing(hold=(held,)))
-    in_hand = {run.id: (run.state, run.attempt, run.reason) for run in (await hand_of(store, job)).runs}
+    in_hand = {run.id: (run.state, run.begun, run.reason) for run in (await hand_of(store, job)).runs}
     assert in_hand == {
-        second.run_id: (RunState.RETRYING, 1, None),
-        held: (RunState.HELD, 0, "paused"),
-        later: (RunState.SCHEDULED, 0, None),
+        second.run_id: (RunState.RETRYING, True, None),
+        held: (RunState.HELD, False, "paused"),
+        later: (RunState.SCHEDULED, False, None),
     }
 
 

@@ -2,8 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from itertools import cycle
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 from dueline.domain.ids import RunId
 from dueline.domain.states import RunState
 from dueline.domain.uniqueness import OnConflict, UniqueAnswer, UniqueVerdict
-from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.shapes import RunFilter
 from tests.conformance.test_unique import REPLACE, ask, unique, written
@@ -33,20 +30,6 @@ OTHERS = {
     OnConflict.RESCHEDULE: UniqueVerdict.RESCHEDULED,
 }
 CONFLICTS = sorted(OTHERS)
-
-
-@pytest.fixture
-async def stores(under_test: StoreUnderTest, request: pytest.FixtureRequest) -> AsyncIterator[list[Store]]:
-    """The store as several processes have it; a file of SQLite has one owner."""
-    async with AsyncExitStack() as stack:
-        stores = [under_test.store]
-        if under_test.dialect == "postgres":
-            for _ in range(3):
-                store = PostgresStore(request.getfixturevalue("emptied_dsn"))
-                await store.open()
-                stack.push_async_callback(store.close)
-                stores.append(store)
-        yield stores
 
 
 async def live(store: Store) -> list[RunId]:

@@ -56,7 +56,7 @@ def a_job(
 def a_run(scheduled_ms: int, state: RunState = RunState.READY, **fields: Any) -> LiveRun:
     """An unstarted run; the name of its moment is its id."""
     run_id = new_run_id(scheduled_ms, fields.pop("tail", b"\x01" * 10))
-    defaults: dict[str, Any] = {"kind": RunKind.SCHEDULED, "due_ms": scheduled_ms, "attempt": 0, "reason": None}
+    defaults: dict[str, Any] = {"kind": RunKind.SCHEDULED, "due_ms": scheduled_ms, "begun": False, "reason": None}
     return LiveRun(id=run_id, state=state, scheduled_ms=scheduled_ms, **(defaults | fields))
 
 

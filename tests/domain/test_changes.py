@@ -69,7 +69,7 @@ def test_several_runs_planned_ahead_go_back_to_the_first_of_them() -> None:
 
 @pytest.mark.parametrize("state", [RunState.READY, RunState.RUNNING, RunState.HELD])
 def test_a_run_that_is_not_due_is_taken_back_also_from_a_worker_or_a_wait(state: RunState) -> None:
-    planned = a_run(AHEAD_MS, state, attempt=int(state is RunState.RUNNING))
+    planned = a_run(AHEAD_MS, state)
     change = edit(in_hand(a_job(), planned), a_definition(HOURLY))
     assert change.unplan == ids(planned)
     assert change.position.next_ms == HOURLY.anchor_ms
@@ -84,7 +84,7 @@ def test_a_run_that_is_due_this_millisecond_keeps_its_version() -> None:
 
 def test_waiting_retries_and_asked_for_runs_keep_their_version() -> None:
     runs = [
-        a_run(NOW_MS - HOUR_MS, RunState.RETRYING, attempt=2, due_ms=NOW_MS + 500),
+        a_run(NOW_MS - HOUR_MS, RunState.RETRYING, begun=True, due_ms=NOW_MS + 500),
         a_run(NOW_MS - MINUTE_MS, RunState.HELD, reason=HeldReason.OVERLAP),
         a_run(NOW_MS + 500, RunState.SCHEDULED, kind=RunKind.MANUAL),
         a_run(NOW_MS + 400, RunState.SCHEDULED, kind=RunKind.BACKFILL),
@@ -200,10 +200,10 @@ def test_a_deleted_job_is_planned_no_more_and_its_unstarted_runs_end() -> None:
         a_run(NOW_MS),
         a_run(NOW_MS - MINUTE_MS, RunState.HELD, reason=HeldReason.OVERLAP),
         paused_run(NOW_MS - 2 * MINUTE_MS),
-        a_run(NOW_MS - HOUR_MS, RunState.RETRYING, attempt=1, due_ms=NOW_MS + HOUR_MS),
+        a_run(NOW_MS - HOUR_MS, RunState.RETRYING, begun=True, due_ms=NOW_MS + HOUR_MS),
         a_run(NOW_MS + HOUR_MS, RunState.SCHEDULED, kind=RunKind.MANUAL),
     ]
-    planned = [a_run(AHEAD_MS), a_run(AHEAD_MS + 1, RunState.RUNNING, attempt=1)]
+    planned = [a_run(AHEAD_MS), a_run(AHEAD_MS + 1, RunState.RUNNING)]
     change = delete(in_hand(a_job(next_ms=NOW_MS + MINUTE_MS), *waiting, *planned))
     assert change.deleted
     assert change.position.next_ms is None
@@ -212,7 +212,7 @@ def test_a_deleted_job_is_planned_no_more_and_its_unstarted_runs_end() -> None:
 
 
 def test_a_retry_that_waits_in_the_hands_of_a_worker_is_cancelled_or_held() -> None:
-    retried = a_run(NOW_MS - HOUR_MS, RunState.RUNNING, attempt=2, due_ms=NOW_MS + 500)
+    retried = a_run(NOW_MS - HOUR_MS, RunState.RUNNING, begun=True, due_ms=NOW_MS + 500)
     deleted = delete(in_hand(a_job(), retried))
     assert (deleted.cancel, deleted.unplan) == (((retried.id, EndReason.JOB_DELETED),), ())
     paused = pause(in_hand(a_job(), retried), note=None)

@@ -137,7 +137,7 @@ def test_a_deleted_job_awaits_nothing() -> None:
     planned = planned_ahead()
     change = delete(in_hand(a_follower(awaiting(planned.id)), planned))
     assert (change.position, change.unplan, change.cancel, change.unfired) == (Position(), ids(planned), (), ())
-    due = a_run(NOW_MS, RunState.RETRYING, attempt=1)
+    due = a_run(NOW_MS, RunState.RETRYING, begun=True)
     change = delete(in_hand(a_follower(awaiting(due.id)), due))
     assert (change.position, change.cancel) == (Position(), ((due.id, EndReason.JOB_DELETED),))
 

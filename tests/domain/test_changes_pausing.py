@@ -53,7 +53,7 @@ def test_pausing_keeps_the_plan_where_it_is_and_the_note() -> None:
 
 def test_what_waits_is_held_whatever_it_waits_for() -> None:
     waiting = [
-        a_run(NOW_MS - HOUR_MS, RunState.RETRYING, attempt=1, due_ms=NOW_MS + HOUR_MS),
+        a_run(NOW_MS - HOUR_MS, RunState.RETRYING, begun=True, due_ms=NOW_MS + HOUR_MS),
         a_run(NOW_MS - 5_000),
         a_run(NOW_MS),
         a_run(NOW_MS - 1, kind=RunKind.MANUAL),
@@ -66,7 +66,7 @@ def test_what_waits_is_held_whatever_it_waits_for() -> None:
 
 @pytest.mark.parametrize("state", [RunState.READY, RunState.RUNNING, RunState.HELD])
 def test_a_run_planned_ahead_is_taken_back_also_from_a_worker(state: RunState) -> None:
-    planned = a_run(AHEAD_MS, state, attempt=int(state is RunState.RUNNING))
+    planned = a_run(AHEAD_MS, state)
     change = pause(in_hand(a_job(next_ms=AHEAD_MS + MINUTE_MS), planned), note=None)
     assert (change.unplan, change.hold, change.position.next_ms) == (ids(planned), (), AHEAD_MS)
 
@@ -95,7 +95,7 @@ def test_what_has_ended_can_be_neither_paused_nor_resumed(state: JobState) -> No
 
 def test_resuming_frees_what_was_held_and_forgets_the_note() -> None:
     held = [
-        paused_run(NOW_MS - 3 * HOUR_MS, attempt=2, due_ms=NOW_MS - HOUR_MS),
+        paused_run(NOW_MS - 3 * HOUR_MS, begun=True, due_ms=NOW_MS - HOUR_MS),
         paused_run(NOW_MS - 2 * HOUR_MS, kind=RunKind.MANUAL),
         paused_run(NOW_MS - GRACE_MS),
     ]
@@ -188,7 +188,7 @@ def test_a_one_time_job_runs_however_late_it_is_resumed(policy: MisfirePolicy) -
 @pytest.mark.parametrize("policy", MisfirePolicy)
 def test_retries_and_asked_for_runs_are_no_missed_occurrences(policy: MisfirePolicy) -> None:
     held = [
-        paused_run(NOW_MS - 5 * HOUR_MS, attempt=1),
+        paused_run(NOW_MS - 5 * HOUR_MS, begun=True),
         *(
             paused_run(NOW_MS - 4 * HOUR_MS, kind=kind, tail=kind.encode().ljust(10))
             for kind in (RunKind.MANUAL, RunKind.BACKFILL)
@@ -206,12 +206,12 @@ def runs(draw: st.DrawFn) -> LiveRun:
     )
     ago_ms = draw(st.sampled_from([-1_000, -1, 0, 1, GRACE_MS, GRACE_MS + 1]) | st.integers(-1_000, 3 * HOUR_MS))
     kind = RunKind.MANUAL if state is RunState.SCHEDULED else draw(st.sampled_from([RunKind.SCHEDULED, RunKind.MANUAL]))
-    fields = {"kind": kind, "tail": draw(st.binary(min_size=10, max_size=10)), "attempt": 0, "reason": None}
+    fields = {"kind": kind, "tail": draw(st.binary(min_size=10, max_size=10)), "begun": False, "reason": None}
     if state is RunState.RETRYING:
-        ago_ms, fields["attempt"] = max(ago_ms, 0), 1
+        ago_ms, fields["begun"] = max(ago_ms, 0), True
     elif state is RunState.RUNNING:
         # Claimed ahead: the first time, or again, before a retry is due.
-        fields["attempt"] = 1 if ago_ms < 0 else 2
+        fields["begun"] = ago_ms >= 0
         fields["due_ms"] = max(NOW_MS - ago_ms, NOW_MS + 300)
     elif state is RunState.HELD:
         fields["reason"] = draw(st.sampled_from(HeldReason))

@@ -1,17 +1,18 @@
-"""Lists of runs: a page looks at so many of them, and the pages together find all."""
+"""Lists of runs: a page looks at so many of them, and the pages together find all. And what single ones told of themselves."""
 
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from dueline.domain import limits
-from dueline.domain.ids import RunId
+from dueline.domain.ids import BootId, RunId
 from dueline.domain.run import NewRun
 from dueline.engine.insights import Insights
 from dueline.runtime.clock import StoreTime
-from dueline.store.shapes import RunFilter
+from dueline.store.shapes import RunFilter, Saved
 from tests.support.cluster import NodeClock
-from tests.support.stores import START_MS, TENANT, StoreUnderTest, a_finish, a_run, enqueue, run_and_claim
+from tests.support.stores import START_MS, TENANT, StoreUnderTest, a_finish, a_reclaim, a_run, enqueue, run_and_claim
 
 RARE = RunFilter(tenant=TENANT, tag="rare")
 PAGES_MAX = 100
@@ -89,3 +90,16 @@ async def test_runs_of_others_are_looked_at_and_not_told(under_test: StoreUnderT
     pages = await walk(insights, RunFilter(tenant="nobody"), limit=10)
     assert len(pages) > 1
     assert not any(pages)
+
+
+async def test_a_run_that_was_broken_off_has_told_something_though_that_attempt_does_not_count(
+    under_test: StoreUnderTest, insights: Insights
+) -> None:
+    store = under_test.store
+    (claimed,) = await run_and_claim(store)
+    await store.save([Saved(claimed.run_id, claimed.token, progress=0.5)])
+    broken_off = replace(a_reclaim(claimed, lost=False, owner=BootId("w1")), counted=False)
+    assert await store.reclaim([broken_off]) == {claimed.run_id}
+    run = await insights.run(TENANT, claimed.run_id)
+    told = await insights.progress(run)
+    assert (run.attempt, told and told.progress) == (0, 0.5)

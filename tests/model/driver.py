@@ -204,7 +204,7 @@ class Driver(RuleBasedStateMachine):
             assert self.both(lambda store: _refused(store.change_job(tenant, job_id, decide)))
             return
         unstarted = [
-            (run.id, run.kind, run.state, run.scheduled_ms, run.due_ms, run.attempt, run.reason)
+            (run.id, run.kind, run.state, run.scheduled_ms, run.due_ms, run.begun_ms is not None, run.reason)
             for run in jobs.unstarted(self.world, job_id)
         ]
         self.jobs[job_id] = self.both(lambda store: store.change_job(tenant, job_id, decide))

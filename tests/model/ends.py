@@ -100,17 +100,17 @@ def sweep_cancelled(world: World) -> int:
 
 
 def cancel_waiting(world: World, run_id: bytes, reason: str) -> set[bytes]:
-    """One that nobody has tried or claimed."""
+    """One that nobody has begun or claimed."""
     run = world.runs.get(run_id)
-    if run is None or run.attempt or run.state not in (RunState.SCHEDULED, RunState.READY, RunState.HELD):
+    if run is None or run.begun_ms is not None or run.state not in (RunState.SCHEDULED, RunState.READY, RunState.HELD):
         return set()
     end_and_follow(world, [run], RunState.CANCELLED, reason)
     return {run_id}
 
 
 def is_late(world: World, run: Run) -> bool:
-    """Too late to be started; one that was tried was not."""
-    return run.attempt == 0 and run.expires_ms is not None and run.expires_ms <= world.now_ms
+    """Too late to be started; one that was begun was not."""
+    return run.begun_ms is None and run.expires_ms is not None and run.expires_ms <= world.now_ms
 
 
 def expire(world: World) -> int:

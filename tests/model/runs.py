@@ -98,10 +98,10 @@ def confirm(world: World, run_id: bytes, token: int) -> tuple[dict[bytes, int], 
 
 
 def let_go(world: World, run: Run) -> None:
-    """One that was tried before keeps its job's place."""
+    """One that was begun before keeps its job's place."""
     run.token, run.attempt = run.token + 1, run.attempt - 1
     run.worker = run.claimed_ms = None
-    if run.attempt == 0 and run.job_id is not None and world.places.get(run.job_id) == run.id:
+    if run.begun_ms is None and run.job_id is not None and world.places.get(run.job_id) == run.id:
         del world.places[run.job_id]
 
 
@@ -246,9 +246,9 @@ def free_held(world: World) -> int:
 
 
 def repace(world: World, run_id: bytes, due_ms: int) -> int:
-    """Another due time for a run that nobody has tried or claimed."""
+    """Another due time for a run that nobody has begun or claimed."""
     run = world.runs.get(run_id)
-    if run is None or run.attempt or run.state not in (RunState.SCHEDULED, RunState.READY):
+    if run is None or run.begun_ms is not None or run.state not in (RunState.SCHEDULED, RunState.READY):
         return 0
     run.state, run.due_ms, run.token = RunState.SCHEDULED, due_ms, run.token + 1
     return 1

@@ -139,6 +139,7 @@ MOVE_GUARDS = [
         rows_max=ASKED,
         buffers_max=ASKED,
     ),
+    guard("hold a job open", "jobs.hold_open", [A_JOB_ID], by="jobs_pkey", rows_max=2, buffers_max=10),
     guard(
         "free with other ranks",
         "jobs.free_runs",

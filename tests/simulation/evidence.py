@@ -38,7 +38,7 @@ _PASSED_OVER = """
 SELECT id FROM runs
 WHERE
     queue = ?1 AND lane = ?2 AND state = 'ready' AND due_ms <= now_ms() + ?3
-    AND (expires_ms IS NULL OR expires_ms > now_ms() OR attempt > 0)
+    AND (expires_ms IS NULL OR expires_ms > now_ms() OR begun_ms IS NOT NULL)
     AND rank < (SELECT max(t.rank) FROM runs AS t WHERE t.id IN (SELECT unhex(value) FROM json_each(?4)))
 """
 

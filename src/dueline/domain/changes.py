@@ -31,7 +31,8 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
     state: RunState
     scheduled_ms: int
     due_ms: int
-    attempt: int
+    begun: bool
+    """Whether an attempt of it has ended, were it one that does not count."""
     reason: str | None
 
 
@@ -117,7 +118,7 @@ def edit(
     """
     job = hand.job
     check_version(job, expected_version)
-    check_open(job)
+    check_open(job.state)
     state, position = state_of(hand), _undecided(hand)
     decided = _NOTHING
     unfired: tuple[Unfired, ...] = ()
@@ -149,7 +150,7 @@ def edit(
 def pause(hand: JobInHand, *, note: str | None) -> JobChange:
     """Stop planning and starting. Runs under way end by themselves; runs that wait are held. Without a note the one that is there stays."""
     job = hand.job
-    check_open(job)
+    check_open(job.state)
     if state_of(hand) not in (JobState.ACTIVE, JobState.PAUSED):
         raise Conflict(f"a {job.state} job cannot be paused")
     planned = planned_ahead(hand)
@@ -167,7 +168,7 @@ def pause(hand: JobInHand, *, note: str | None) -> JobChange:
 def resume(hand: JobInHand) -> JobChange:
     """Go on. What was held or missed meanwhile follows the misfire policy, and is decided here."""
     job = hand.job
-    check_open(job)
+    check_open(job.state)
     if job.state not in (JobState.ACTIVE, JobState.PAUSED):
         raise Conflict(f"a {job.state} job cannot be resumed")
     held = [run for run in hand.runs if run.state is RunState.HELD and run.reason == HeldReason.PAUSED]
@@ -249,9 +250,9 @@ def check_version(job: Job, expected_version: int | None) -> None:
         raise VersionMismatch(expected=expected_version, actual=job.version)
 
 
-def check_open(job: Job) -> None:
+def check_open(state: JobState) -> None:
     """Refuse what nobody can do to a job that was cancelled."""
-    if job.state is JobState.CANCELLED:
+    if state is JobState.CANCELLED:
         raise Conflict("a cancelled job stays as it is: it can be neither run nor changed, only deleted")
 
 
@@ -366,9 +367,7 @@ def _dropped_on_resume(hand: JobInHand, held: list[LiveRun], *, caught_up: int) 
         return {}
     missed_before_ms = hand.now_ms - limits.MISFIRE_GRACE_MS
     missed = [
-        run
-        for run in held
-        if run.kind is RunKind.SCHEDULED and run.attempt == 0 and run.scheduled_ms < missed_before_ms
+        run for run in held if run.kind is RunKind.SCHEDULED and not run.begun and run.scheduled_ms < missed_before_ms
     ]
     kept = [run for run in missed if run.scheduled_ms >= hand.now_ms - misfire.window_ms]
     reason = EndReason.MISFIRE

@@ -29,7 +29,7 @@ class OccurrenceChange(msgspec.Struct, frozen=True):
 
 def change_occurrence(hand: JobInHand, at_ms: int, change: OccurrenceChange) -> Schedule:
     """The schedule with one occurrence changed, or the reason why that cannot be."""
-    check_open(hand.job)
+    check_open(hand.job.state)
     schedule = hand.job.definition.schedule
     if schedule is None or isinstance(schedule, After):
         raise Conflict("the job has no schedule that says beforehand when it comes")

@@ -64,7 +64,7 @@ class Backfills:
         if job is None:
             raise NotFound("job", job_text(job_id))
         check_version(job, expected_version)
-        check_open(job)
+        check_open(job.state)
         now_ms = self._time().now_ms()
         occurrences = await self._occurrences(job, asked, now_ms=now_ms)
         (await self._quotas.of(tenant)).check_backfill(len(occurrences))
@@ -84,7 +84,7 @@ class Backfills:
         if asked.dry_run:
             new = {run.id for run in runs} - await self._written(job, asked)
         else:
-            new = await self._store.enqueue(runs)
+            new = await self._store.enqueue(runs, open_job=job.id)
         return [BackfillRun(run.id, run.scheduled_ms, run.due_ms, run.id in new) for run in runs]
 
     async def _written(self, job: Job, asked: BackfillAsked) -> set[RunId]:

@@ -78,7 +78,7 @@ class Insights:
 
     async def progress(self, run: Run) -> Progress | None:
         """What a run told of itself last, if it is live and was started."""
-        if run.state in TERMINAL or not run.attempt:
+        if run.state in TERMINAL or not (run.attempt or run.attempts):
             return None
         return (await self._store.progress_of([run.id])).get(run.id)
 

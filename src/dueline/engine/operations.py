@@ -148,7 +148,7 @@ class Operations:
 
         def decide(hand: changes.JobInHand) -> changes.JobChange:
             changes.check_version(hand.job, expected_version)
-            changes.check_open(hand.job)
+            changes.check_open(hand.job.state)
             definition = define(hand.job, hand.now_ms)
             if definition.execution.target != hand.job.definition.execution.target:
                 quotas.check_payload(definition.execution.target)
@@ -252,18 +252,19 @@ class Operations:
         if dedupe is None and not force:
             dedupe = job.definition.dedupe
         if dedupe is None:
-            await self._store.enqueue([run])
+            await self._store.enqueue([run], open_job=job.id)
             return UniqueAnswer(run.id, UniqueVerdict.WRITTEN)
-        (answer,) = await self._store.enqueue_unique([UniqueRun(run, dedupe)], atomic=True)
+        (answer,) = await self._store.enqueue_unique([UniqueRun(run, dedupe)], atomic=True, open_job=job.id)
         return answer
 
     async def _job_to_run(self, tenant: str, job_id: JobId, expected_version: int | None) -> Job:
         job = await self._store.job(tenant, job_id)
         if job is None:
             raise NotFound("job", job_text(job_id))
-        # The run is of the version that is looked at here, whatever becomes of the job before it is written.
+        # The run is of the version that is looked at here, however the job is changed before it is written. Whether it ends before that
+        # is asked again where it is written.
         changes.check_version(job, expected_version)
-        changes.check_open(job)
+        changes.check_open(job.state)
         await self._quotas.take_runs(tenant, 1)
         return job
 

@@ -161,8 +161,9 @@ class PlanStore(Protocol):
 
 
 class RunStore(UniqueStore, Protocol):
-    async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        """Write runs that somebody asked for; answers those that are new. One not due within the look-ahead waits as `scheduled`.
+    async def enqueue(self, runs: Sequence[NewRun], *, open_job: JobId | None = None) -> set[RunId]:
+        """Write runs that somebody asked for; answers those that are new. One not due within the look-ahead waits as `scheduled`. Those of
+        an `open_job` are written while it is one: NotFound or Conflict where it was deleted or cancelled, however lately.
 
         Whatever makes runs ready, this, `fire` and `promote`, gives them their ranks by the rules of `domain.fairness`. One that was
         tried or put off before, or whose job was paused, is ranked as `again`; one that was held for another or given back keeps its

@@ -161,14 +161,14 @@ def created_job(job: NewJob, *, created_ms: int) -> Job:
 
 
 def to_live_run(row: Any) -> LiveRun:
-    """id, kind, state, scheduled_ms, due_ms, attempt, reason."""
+    """id, kind, state, scheduled_ms, due_ms, begun, reason."""
     return LiveRun(
         id=RunId(row[0]),
         kind=RunKind(row[1]),
         state=RunState(row[2]),
         scheduled_ms=row[3],
         due_ms=row[4],
-        attempt=row[5],
+        begun=bool(row[5]),
         reason=row[6],
     )
 

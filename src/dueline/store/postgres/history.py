@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import asyncpg
 
 from dueline.domain import limits
@@ -17,6 +19,9 @@ _SQL = queries("history")
 _READS = queries("reads")
 _TENANTS = queries("tenants")
 _FORGET_JOBS = (_SQL["forget_versions"], _SQL["forget_told_of"], _SQL["forget_retentions"], _SQL["forget_jobs"])
+
+_Forget = Callable[[Connection, int, int], Awaitable[int]]
+"""Forgets what was over before an instant, so much at most, and answers how much that was."""
 
 
 class HistoryPart(Part):
@@ -46,29 +51,22 @@ class HistoryPart(Part):
         return False
 
     async def forget_told(self, *, keep_days: int, limit: int) -> bool:
-        """Together with how far it went: an audit begins there."""
-        async with self._database.transaction() as connection:
-            if not await connection.fetchval(_SQL["sweeping"]):
-                return False
-            to_ms = sweep_of_all(keep_days=keep_days, now_ms=await connection.fetchval(_READS["clock"])).to_ms
-            gone = await connection.fetch(_SQL["forget_told"], to_ms, limit)
-            if gone:
-                await connection.execute(_SQL["mark"], [EVERYONE], to_ms)
-        return len(gone) == limit
+        return await self._forget(_forget_told, keep_days, limit)
 
     async def forget_deleted(self, *, keep_days: int, limit: int) -> bool:
-        async with self._database.transaction() as connection:
-            if not await connection.fetchval(_SQL["sweeping"]):
-                return False
-            to_ms = sweep_of_all(keep_days=keep_days, now_ms=await connection.fetchval(_READS["clock"])).to_ms
-            gone = [row["id"] for row in await connection.fetch(_SQL["deleted"], to_ms, limit)]
-            for statement in _FORGET_JOBS:
-                await connection.execute(statement, gone)
-        return len(gone) == limit
+        return await self._forget(_forget_deleted, keep_days, limit)
 
     async def history_since(self, tenant: str, job_id: JobId) -> int:
         since_ms: int = await self._database.fetchval(_SQL["since"], tenant, job_id)
         return since_ms
+
+    async def _forget(self, forget: _Forget, keep_days: int, limit: int) -> bool:
+        """A pass over what is too old for everyone. Answers whether it was full."""
+        async with self._database.transaction() as connection:
+            if not await connection.fetchval(_SQL["sweeping"]):
+                return False
+            to_ms = sweep_of_all(keep_days=keep_days, now_ms=await connection.fetchval(_READS["clock"])).to_ms
+            return await forget(connection, to_ms, limit) == limit
 
     async def _drop_day(self, ended_ms: int) -> bool:
         """Drop the oldest day that can be. One that somebody reads for long stays until the next pass."""
@@ -101,3 +99,18 @@ async def _sweep_history(connection: Connection, sweep: Sweep, limit: int) -> bo
     await connection.execute(_SQL["forget_letters"], [row["id"] for row in gone])
     await connection.execute(_SQL["mark"], list(sweep.tenants or (EVERYONE,)), to_ms)
     return True
+
+
+async def _forget_told(connection: Connection, to_ms: int, limit: int) -> int:
+    """Together with how far it went: an audit begins there."""
+    gone = await connection.fetch(_SQL["forget_told"], to_ms, limit)
+    if gone:
+        await connection.execute(_SQL["mark"], [EVERYONE], to_ms)
+    return len(gone)
+
+
+async def _forget_deleted(connection: Connection, to_ms: int, limit: int) -> int:
+    gone = [row["id"] for row in await connection.fetch(_SQL["deleted"], to_ms, limit)]
+    for statement in _FORGET_JOBS:
+        await connection.execute(statement, gone)
+    return len(gone)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from dueline.domain import limits
-from dueline.domain.errors import NamesTaken
-from dueline.domain.ids import JobId
+from dueline.domain.changes import check_open
+from dueline.domain.errors import NamesTaken, NotFound
+from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.sharding import shard_of
+from dueline.domain.states import JobState
 from dueline.domain.words import words_in
 from dueline.store.history import Finished
 from dueline.store.names import Names
 from dueline.store.postgres.calendars import use_calendars
 from dueline.store.postgres.part import Part, position_columns, queries
+from dueline.store.postgres.reaching import Connection
 from dueline.store.postgres.retentions import keep_runs
 from dueline.store.postgres.tenants import check_jobs, lock_tenant
 from dueline.store.records import (
@@ -181,6 +184,15 @@ class JobPart(Part):
     async def job_versions(self, keys: Collection[tuple[JobId, int]]) -> list[JobVersion]:
         rows = await self._database.fetch(_SQL["versions"], [key[0] for key in keys], [key[1] for key in keys])
         return [JobVersion(JobId(row[0]), row[1], row[2], decode_definition(row[3])) for row in rows]
+
+
+async def hold_open(connection: Connection, job_id: JobId) -> None:
+    """Refuse runs of a job that was deleted or cancelled, as a change of it would be refused. Until the transaction ends nobody does
+    either; then whoever does finds the runs that were written."""
+    state = await connection.fetchval(_SQL["hold_open"], job_id)
+    if state is None:
+        raise NotFound("job", job_text(job_id))
+    check_open(JobState(state))
 
 
 def _filters(match: JobFilter) -> tuple[str | None, ...]:

@@ -11,13 +11,14 @@ import asyncpg
 
 from dueline.domain import limits
 from dueline.domain.fairness import promoted
-from dueline.domain.ids import BootId, RunId
+from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind
 from dueline.store.postgres.following import follow, lock_awaiting
 from dueline.store.postgres.fronts import FRONT, Front
 from dueline.store.postgres.gates import leave_gates
+from dueline.store.postgres.jobs import hold_open
 from dueline.store.postgres.part import Part, common_column, in_order, queries, run_columns, sparse_column
 from dueline.store.postgres.places import leave_places
 from dueline.store.records import encode_attempt, encode_last_attempt
@@ -58,10 +59,14 @@ def enqueue_arguments(runs: Sequence[NewRun], ranks: Sequence[int | None]) -> li
 
 
 class RunPart(Part):
-    async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
+    async def enqueue(self, runs: Sequence[NewRun], *, open_job: JobId | None = None) -> set[RunId]:
         args = enqueue_arguments(runs, await self._ranks.of_new(runs))
         about = only(run.id for run in runs)
-        if await self._enqueue_new(len(runs), args, about):
+        if open_job is not None:
+            async with self._effect(about) as connection:
+                await hold_open(connection, open_job)
+                new = {RunId(row[0]) for row in await connection.fetch(_SQL["enqueue"], *args)}
+        elif await self._enqueue_new(len(runs), args, about):
             new = {run.id for run in runs}
         else:
             async with self._lone_effect(about) as connection:

@@ -1,4 +1,4 @@
-"""Unique runs on PostgreSQL: keys are locked, then runs, then looked at, and all that follows is written in the same transaction."""
+"""Unique runs on PostgreSQL: keys are locked, then job and runs, then looked at, and what follows is written in the same transaction."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dueline.domain import limits
-from dueline.domain.ids import RunId
+from dueline.domain.ids import JobId, RunId
 from dueline.domain.states import EndReason, RunState
 from dueline.domain.uniqueness import Holder, KeyName, Settlement, UniqueAnswer, UniqueRun, settle
 from dueline.store.postgres.following import follow_and_leave, lock_awaiting
+from dueline.store.postgres.jobs import hold_open
 from dueline.store.postgres.part import Part, Ranks, queries
 from dueline.store.postgres.reaching import Connection
 from dueline.store.postgres.runs import enqueue_arguments
@@ -21,10 +22,12 @@ _CANCELS = queries("cancels")
 
 
 class UniquePart(Part):
-    async def enqueue_unique(self, runs: Sequence[UniqueRun], *, atomic: bool) -> list[UniqueAnswer]:
+    async def enqueue_unique(
+        self, runs: Sequence[UniqueRun], *, atomic: bool, open_job: JobId | None = None
+    ) -> list[UniqueAnswer]:
         try:
             async with self._effect(only(one.run.id for one in runs)) as connection:
-                hand = await _Hand.lock(connection, runs)
+                hand = await _Hand.lock(connection, runs, open_job)
                 settled = settle(runs, hand.holders, now_ms=hand.now_ms)
                 if not settled.changes or (atomic and settled.refused):
                     raise NothingDone(settled.answers)
@@ -51,7 +54,7 @@ class _Hand:
         self.now_ms = 0
 
     @classmethod
-    async def lock(cls, connection: Connection, runs: Sequence[UniqueRun]) -> _Hand:
+    async def lock(cls, connection: Connection, runs: Sequence[UniqueRun], open_job: JobId | None) -> _Hand:
         hand = cls(connection)
         first: dict[KeyName, UniqueRun] = {}
         for one in runs:
@@ -61,16 +64,17 @@ class _Hand:
             hand._run_ids[tenant, key] = run_id
             hand.now_ms = now_ms
         others = {name: run_id for name, run_id in hand._run_ids.items() if run_id != first[name].run.id}
+        moves = {one.name for one in runs if one.dedupe is not None and one.dedupe.moves}
+        moved = [run_id for name, run_id in others.items() if name in moves]
+        if moved:
+            hand._awaiting = await lock_awaiting(connection, moved)
+        if open_job is not None:
+            await hold_open(connection, open_job)
+        if moved:
+            await connection.execute(_SQL["lock_runs"], moved)
         if others:
-            moved = {one.name for one in runs if one.dedupe is not None and one.dedupe.moves}
-            await hand._lock_runs([run_id for name, run_id in others.items() if name in moved])
             await hand._look(others)
         return hand
-
-    async def _lock_runs(self, run_ids: list[RunId]) -> None:
-        if run_ids:
-            self._awaiting = await lock_awaiting(self._connection, run_ids)
-            await self._connection.execute(_SQL["lock_runs"], run_ids)
 
     async def _look(self, names: Iterable[KeyName]) -> None:
         tenants, keys = zip(*names, strict=True)

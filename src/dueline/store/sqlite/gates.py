@@ -93,7 +93,7 @@ def _hold(session: Session, tokens: Mapping[RunId, int], refused: Mapping[RunId,
     session.rows(_SQL["hold_refused"], pack(waiting))
     back = [(run_id.hex(), tokens[run_id]) for run_id, refusal in refused.items() if refusal.stays_ready]
     rows = session.rows(_RUNS["release"], pack(back))
-    vacate(session, [(run_id, job_id) for run_id, job_id, attempt, _ in rows if attempt == 0])
+    vacate(session, [(run_id, job_id) for run_id, job_id, begun_ms, _ in rows if begun_ms is None])
 
 
 def _look_at(session: Session, gate: Gate) -> tuple[Seen, int]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from dueline.domain import limits
-from dueline.domain.errors import NamesTaken
+from dueline.domain.changes import check_open
+from dueline.domain.errors import NamesTaken, NotFound
 from dueline.domain.events import Told
-from dueline.domain.ids import JobId
+from dueline.domain.ids import JobId, job_text
 from dueline.domain.job import Job, JobVersion
+from dueline.domain.states import JobState
 from dueline.store.history import Finished
 from dueline.store.names import Names
 from dueline.store.records import (
@@ -90,6 +92,15 @@ def _create_jobs(session: Session, jobs: Sequence[NewJob], *, atomic: bool, jobs
 def _job(session: Session, tenant: str, job_id: JobId) -> Job | None:
     rows = session.rows(_SQL["get"], tenant, job_id)
     return to_job(rows[0]) if rows else None
+
+
+def hold_open(session: Session, job_id: JobId) -> None:
+    """Refuse runs of a job that was deleted or cancelled, as a change of it would be refused. The writer is alone, so it stays what it is
+    until they are written."""
+    rows = session.rows(_SQL["hold_open"], job_id)
+    if not rows:
+        raise NotFound("job", job_text(job_id))
+    check_open(JobState(rows[0][0]))
 
 
 def _jobs_page(session: Session, match: JobFilter, before: JobId | None, limit: int) -> list[Job]:

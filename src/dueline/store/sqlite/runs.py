@@ -7,7 +7,7 @@ from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.fairness import promoted
-from dueline.domain.ids import BootId, RunId
+from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind, RunState
@@ -26,6 +26,7 @@ from dueline.store.shapes import (
 )
 from dueline.store.sqlite.flows import rank_all, write_runs
 from dueline.store.sqlite.gates import leave_gates
+from dueline.store.sqlite.jobs import hold_open
 from dueline.store.sqlite.part import Part, array, pack, queries, unpack
 from dueline.store.sqlite.places import end_runs, follow, keep_failed, leave_places, vacate
 from dueline.store.sqlite.session import Session
@@ -35,8 +36,8 @@ _KINDS = {kind.value: kind for kind in RunKind}
 
 
 class RunPart(Part):
-    async def enqueue(self, runs: Sequence[NewRun]) -> set[RunId]:
-        return await self._effect(only(run.id for run in runs), enqueue, runs)
+    async def enqueue(self, runs: Sequence[NewRun], *, open_job: JobId | None = None) -> set[RunId]:
+        return await self._effect(only(run.id for run in runs), enqueue, runs, open_job)
 
     async def upcoming(self) -> Upcoming:
         return await self._database.read(_upcoming)
@@ -80,8 +81,10 @@ class RunPart(Part):
         return await self._database.read(_queues)
 
 
-def enqueue(session: Session, runs: Sequence[NewRun]) -> set[RunId]:
+def enqueue(session: Session, runs: Sequence[NewRun], open_job: JobId | None = None) -> set[RunId]:
     """Write runs, inside whatever transaction the caller is in."""
+    if open_job is not None:
+        hold_open(session, open_job)
     rows = write_runs(session, _SQL["enqueue"], runs)
     for queue, state in {row[1:] for row in rows}:
         session.wake(f"ready/{queue}" if state == RunState.READY else "waiting")
@@ -157,8 +160,8 @@ def _confirm(session: Session, claims: Sequence[Claim]) -> Confirmed:
 
 def _release(session: Session, claims: Sequence[Claim]) -> set[RunId]:
     rows = session.rows(_SQL["release"], pack_claims(claims))
-    # A run that was tried before keeps its place; one that was not is as if it had never been claimed.
-    vacate(session, [(run_id, job_id) for run_id, job_id, attempt, _ in rows if attempt == 0])
+    # A run that was begun before keeps its place; one that was not is as if it had never been claimed.
+    vacate(session, [(run_id, job_id) for run_id, job_id, begun_ms, _ in rows if begun_ms is None])
     leave_gates(session, [row[0] for row in rows])
     session.wake(*{f"ready/{row[3]}" for row in rows})
     return {row[0] for row in rows}
@@ -215,7 +218,7 @@ def _retry(session: Session, retries: Sequence[Retry]) -> set[RunId]:
 def _postpone(session: Session, postponed: Sequence[Postponed]) -> set[RunId]:
     later = [(one.run_id.hex(), one.token, one.due_ms, one.reason) for one in postponed]
     rows = session.rows(_SQL["postpone"], pack(later))
-    vacate(session, [(run_id, job_id) for run_id, job_id, attempt in rows if attempt == 0])
+    vacate(session, [(run_id, job_id) for run_id, job_id, begun_ms in rows if begun_ms is None])
     leave_gates(session, [row[0] for row in rows])
     if rows:
         session.wake("waiting")

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dueline.domain import limits
+from dueline.domain.ids import JobId
 from dueline.domain.states import EndReason, RunState
 from dueline.domain.uniqueness import Holder, UniqueAnswer, UniqueRun, settle
 from dueline.store.requests import NothingDone, only
 from dueline.store.sqlite.cancels import end_unstarted
+from dueline.store.sqlite.jobs import hold_open
 from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.places import leave_places
 from dueline.store.sqlite.runs import enqueue
@@ -19,14 +21,22 @@ _SQL = queries("uniques")
 
 
 class UniquePart(Part):
-    async def enqueue_unique(self, runs: Sequence[UniqueRun], *, atomic: bool) -> list[UniqueAnswer]:
-        return await self._effect(only(one.run.id for one in runs), _enqueue_unique, runs, atomic=atomic)
+    async def enqueue_unique(
+        self, runs: Sequence[UniqueRun], *, atomic: bool, open_job: JobId | None = None
+    ) -> list[UniqueAnswer]:
+        return await self._effect(
+            only(one.run.id for one in runs), _enqueue_unique, runs, atomic=atomic, open_job=open_job
+        )
 
     async def forget_keys(self, *, limit: int) -> int:
         return await self._database.write(_forget_keys, limit)
 
 
-def _enqueue_unique(session: Session, runs: Sequence[UniqueRun], *, atomic: bool) -> list[UniqueAnswer]:
+def _enqueue_unique(
+    session: Session, runs: Sequence[UniqueRun], *, atomic: bool, open_job: JobId | None
+) -> list[UniqueAnswer]:
+    if open_job is not None:
+        hold_open(session, open_job)
     found = session.rows(_SQL["found"], pack([one.name for one in runs if one.name is not None]))
     holders = {
         (tenant, key): Holder(run_id, taken_ms, until_ms, RunState(state), bool(tried), due_ms)

@@ -92,7 +92,7 @@ SELECT id, job_id, finished_ms FROM kept;
 WITH chosen AS MATERIALIZED (
     SELECT id
     FROM dueline.runs
-    WHERE id = ANY($1::uuid[]) AND state IN ('scheduled', 'ready', 'held') AND attempt = 0
+    WHERE id = ANY($1::uuid[]) AND state IN ('scheduled', 'ready', 'held') AND begun_ms IS NULL
     ORDER BY id
     FOR UPDATE
 ), ended AS (
@@ -128,11 +128,12 @@ WITH ended AS (
 SELECT id, job_id, finished_ms FROM kept;
 
 -- name: expire_found
--- Unstarted runs whose time to start has passed; `expire` follows, when their plans are locked.
+-- Unstarted runs whose time to start has passed; `expire` follows, when their plans are locked. That none of their attempts counts is for the
+-- index; one that does not was an attempt, too.
 SELECT id
 FROM dueline.runs
 WHERE
-    expires_ms IS NOT NULL AND expires_ms <= dueline.now_ms() AND attempt = 0
+    expires_ms IS NOT NULL AND expires_ms <= dueline.now_ms() AND attempt = 0 AND begun_ms IS NULL
     AND state IN ('scheduled', 'ready', 'held', 'retrying')
 ORDER BY expires_ms
 LIMIT $1;
@@ -145,7 +146,7 @@ WITH chosen AS MATERIALIZED (
     FROM dueline.runs
     WHERE
         -- Said in this way, it is no question for the index of all that come too late.
-        id = ANY($1::uuid[]) AND (expires_ms <= dueline.now_ms()) IS TRUE AND attempt = 0
+        id = ANY($1::uuid[]) AND (expires_ms <= dueline.now_ms()) IS TRUE AND begun_ms IS NULL
         AND state IN ('scheduled', 'ready', 'held', 'retrying')
     ORDER BY id
     FOR UPDATE

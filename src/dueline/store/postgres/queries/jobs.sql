@@ -39,6 +39,11 @@ FROM dueline.jobs AS j
 LEFT JOIN dueline.plans AS p ON p.job_id = j.id
 WHERE j.id = $2 AND CASE WHEN j.deleted_ms IS NULL THEN j.tenant = $1 ELSE false END;
 
+-- name: hold_open
+-- The state of a living job of which runs are about to be written. A change of it waits for them, and they for one that is under way: what it
+-- leaves is seen. That the schedule ends meanwhile is in nobody's way. Said in this way, whether it lives is no question for an index.
+SELECT state FROM dueline.jobs WHERE id = $1 AND (deleted_ms IS NULL) IS TRUE FOR KEY SHARE;
+
 -- name: page
 -- Living jobs below an id, newest first. `jobs.py` has their ids read by the index of a filter where there is one. The ids come first and alone,
 -- because that index has them without a look at the jobs, and no other does. All filters are asked of each. A generic plan cannot know that most
@@ -214,7 +219,7 @@ FOR UPDATE;
 
 -- name: lock_runs
 -- Third lock of a change: every run of the job that may not have started. Whoever asks to confirm a claim waits for the change.
-SELECT id, kind, state, scheduled_ms, due_ms, attempt, reason
+SELECT id, kind, state, scheduled_ms, due_ms, begun_ms IS NOT NULL AS begun, reason
 FROM dueline.runs
 WHERE job_id = $1 AND (state <> 'running' OR due_ms > dueline.now_ms())
 ORDER BY id

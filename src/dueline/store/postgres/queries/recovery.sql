@@ -1,11 +1,11 @@
 -- name: missed
--- Unstarted runs of occurrences that were missed, those due first first. The condition with a number is that of the index; the one with
--- an argument decides.
+-- Unstarted runs of occurrences that were missed, those due first first. The conditions with numbers are those of the index; the ones
+-- that follow decide.
 SELECT id, tenant, job_id, scheduled_ms, due_ms
 FROM dueline.runs
 WHERE
     created_ms - scheduled_ms > 1000 AND attempt = 0 AND kind = 'scheduled' AND state IN ('scheduled', 'ready')
-    AND created_ms - scheduled_ms > $2
+    AND created_ms - scheduled_ms > $2 AND begun_ms IS NULL
     AND CASE WHEN $1::text IS NULL THEN true ELSE tenant = $1 END
 ORDER BY due_ms, id
 LIMIT $3;
@@ -15,7 +15,7 @@ LIMIT $3;
 SELECT id, tenant, job_id, scheduled_ms, due_ms
 FROM dueline.runs
 WHERE
-    job_id = $4 AND state IN ('scheduled', 'ready') AND kind = 'scheduled' AND attempt = 0 AND created_ms - scheduled_ms > $2
+    job_id = $4 AND state IN ('scheduled', 'ready') AND kind = 'scheduled' AND begun_ms IS NULL AND created_ms - scheduled_ms > $2
     AND CASE WHEN $1::text IS NULL THEN true ELSE tenant = $1 END
 ORDER BY due_ms, id
 LIMIT $3;
@@ -26,7 +26,7 @@ LIMIT $3;
 SELECT id, job_id, version, scheduled_ms
 FROM dueline.runs
 WHERE
-    state = 'scheduled' AND due_ms < dueline.now_ms() - $1 AND kind = 'scheduled' AND attempt = 0 AND reason IS NULL AND missed IS NULL
+    state = 'scheduled' AND due_ms < dueline.now_ms() - $1 AND kind = 'scheduled' AND begun_ms IS NULL AND reason IS NULL AND missed IS NULL
     AND created_ms + $2 < scheduled_ms
 ORDER BY due_ms
 LIMIT $3;
@@ -37,7 +37,7 @@ LIMIT $3;
 WITH chosen AS MATERIALIZED (
     SELECT id
     FROM dueline.runs
-    WHERE id = ANY($1::uuid[]) AND state IN ('scheduled', 'ready') AND attempt = 0
+    WHERE id = ANY($1::uuid[]) AND state IN ('scheduled', 'ready') AND begun_ms IS NULL
     ORDER BY id
     FOR NO KEY UPDATE
 )

@@ -71,7 +71,7 @@ SELECT
 -- name: claim
 -- move: claim
 -- Ready runs of a lane in rank order, from a rank on, for a worker that is registered, unless the queue is paused; answered in any order. A
--- run that came too late to be started is left to `expire`; one that was tried before was not too late. A run of an exclusive job that is due
+-- run that came too late to be started is left to `expire`; one that was begun before was not too late. A run of an exclusive job that is due
 -- needs the job's place; one that finds it taken is reported with a null claimed_ms and stays as it is. One that is not due yet asks for the
 -- place when it starts, and a retried one has it already. What was picked is locked, so it is where it was found and needs no second
 -- look-up by its id; one that was changed between the two is left for the next claim.
@@ -80,7 +80,7 @@ WITH picked AS MATERIALIZED (
     FROM dueline.runs
     WHERE
         queue = $2 AND lane = $3 AND state = 'ready' AND rank >= $6 AND due_ms <= dueline.now_ms() + $4
-        AND (expires_ms IS NULL OR expires_ms > dueline.now_ms() OR attempt > 0)
+        AND (expires_ms IS NULL OR expires_ms > dueline.now_ms() OR begun_ms IS NOT NULL)
         AND EXISTS (SELECT FROM dueline.nodes WHERE boot_id = $1)
         AND NOT EXISTS (SELECT FROM dueline.queue_pauses WHERE queue = $2)
     ORDER BY rank, id
@@ -168,17 +168,19 @@ FROM asked AS a;
 
 -- name: release
 -- move: release
--- Unstarted runs go back as if they had never been claimed, but for the token, which only grows.
+-- Unstarted runs go back as if they had never been claimed, but for the token, which only grows. One that was begun before, were it by an
+-- attempt that does not count, keeps its job's place.
 WITH given AS (
     UPDATE dueline.runs AS r
     SET state = 'ready', token = r.token + 1, worker = NULL, claimed_ms = NULL, attempt = r.attempt - 1
     FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS c (id, token)
     WHERE r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
-    RETURNING r.id, r.job_id, r.attempt, r.queue
+    RETURNING r.id, r.job_id, r.begun_ms, r.queue
 ), left_places AS (
     DELETE FROM dueline.places
     WHERE
-        job_id = ANY(ARRAY(SELECT job_id FROM given WHERE attempt = 0)) AND run_id = ANY(ARRAY(SELECT id FROM given WHERE attempt = 0))
+        job_id = ANY(ARRAY(SELECT job_id FROM given WHERE begun_ms IS NULL))
+        AND run_id = ANY(ARRAY(SELECT id FROM given WHERE begun_ms IS NULL))
 )
 SELECT id, queue FROM given;
 
@@ -193,11 +195,12 @@ WITH given AS (
     FROM ROWS FROM (unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]), generate_subscripts($1::uuid[], 1))
         AS p (id, token, due_ms, reason)
     WHERE r.id = p.id AND r.token = p.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
-    RETURNING r.id, r.job_id, r.attempt
+    RETURNING r.id, r.job_id, r.begun_ms
 ), left_places AS (
     DELETE FROM dueline.places
     WHERE
-        job_id = ANY(ARRAY(SELECT job_id FROM given WHERE attempt = 0)) AND run_id = ANY(ARRAY(SELECT id FROM given WHERE attempt = 0))
+        job_id = ANY(ARRAY(SELECT job_id FROM given WHERE begun_ms IS NULL))
+        AND run_id = ANY(ARRAY(SELECT id FROM given WHERE begun_ms IS NULL))
 )
 SELECT id FROM given;
 
@@ -337,7 +340,7 @@ SELECT
     EXISTS (
         SELECT FROM dueline.runs
         WHERE
-            expires_ms IS NOT NULL AND expires_ms <= dueline.now_ms() AND attempt = 0
+            expires_ms IS NOT NULL AND expires_ms <= dueline.now_ms() AND attempt = 0 AND begun_ms IS NULL
             AND state IN ('scheduled', 'ready', 'held', 'retrying')
     ) OR EXISTS (SELECT FROM dueline.run_progress) AS expiries,
     EXISTS (SELECT FROM dueline.plans WHERE awaiting IS NOT NULL) AS awaiting,

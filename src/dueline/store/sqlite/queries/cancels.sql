@@ -43,7 +43,7 @@ RETURNING id, job_id;
 -- part: idle (state = 'cancelled'; attempt = r.attempt; reason = c.value ->> 1)
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0)
-WHERE r.state IN ('scheduled', 'ready', 'held') AND r.attempt = 0
+WHERE r.state IN ('scheduled', 'ready', 'held') AND r.begun_ms IS NULL
 ON CONFLICT (id) DO NOTHING
 RETURNING id, job_id;
 
@@ -61,12 +61,13 @@ WHERE h.tenant = ?1;
 
 -- name: expire
 -- move: expire
--- The record of runs that could not be started in time; `runs.end` and `runs.leave_places` follow.
+-- The record of runs that could not be started in time; `runs.end` and `runs.leave_places` follow. That none of their attempts counts is for
+-- the index; one that does not was an attempt, too.
 -- part: idle (state = 'expired'; attempt = r.attempt; reason = 'expired')
 FROM runs AS r INDEXED BY runs_expiring
 WHERE
     r.expires_ms IS NOT NULL AND r.attempt = 0 AND r.state IN ('scheduled', 'ready', 'held', 'retrying')
-    AND r.expires_ms <= now_ms()
+    AND r.expires_ms <= now_ms() AND r.begun_ms IS NULL
 ORDER BY r.expires_ms
 LIMIT ?1
 ON CONFLICT (id) DO NOTHING

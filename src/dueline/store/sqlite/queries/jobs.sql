@@ -21,6 +21,10 @@ FROM jobs AS j
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE j.tenant = ?1 AND j.id = ?2 AND j.deleted_ms IS NULL;
 
+-- name: hold_open
+-- The state of a living job of which runs are about to be written.
+SELECT state FROM jobs WHERE id = ?1 AND deleted_ms IS NULL;
+
 -- name: page
 -- Living jobs below an id, newest first.
 SELECT
@@ -104,7 +108,7 @@ LIMIT ?3;
 
 -- name: lock_runs
 -- Every run of the job that may not have started. The writer is alone, so what it reads stays as it is until it commits.
-SELECT id, kind, state, scheduled_ms, due_ms, attempt, reason
+SELECT id, kind, state, scheduled_ms, due_ms, begun_ms IS NOT NULL AS begun, reason
 FROM runs
 WHERE job_id = ?1 AND (state <> 'running' OR due_ms > now_ms())
 ORDER BY id;

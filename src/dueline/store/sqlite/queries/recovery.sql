@@ -1,11 +1,11 @@
 -- name: missed
--- Unstarted runs of occurrences that were missed, those due first first. The condition with a number is that of the index; the one with
--- an argument decides.
+-- Unstarted runs of occurrences that were missed, those due first first. The conditions with numbers are those of the index; the ones
+-- that follow decide.
 SELECT id, tenant, job_id, scheduled_ms, due_ms
 FROM runs INDEXED BY runs_missed
 WHERE
     kind = 'scheduled' AND attempt = 0 AND state IN ('scheduled', 'ready') AND created_ms - scheduled_ms > 1000
-    AND created_ms - scheduled_ms > ?2 AND (?1 IS NULL OR tenant = ?1)
+    AND created_ms - scheduled_ms > ?2 AND begun_ms IS NULL AND (?1 IS NULL OR tenant = ?1)
 ORDER BY due_ms, id
 LIMIT ?3;
 
@@ -14,7 +14,7 @@ LIMIT ?3;
 SELECT id, tenant, job_id, scheduled_ms, due_ms
 FROM runs INDEXED BY runs_job
 WHERE
-    job_id = ?4 AND state IN ('scheduled', 'ready') AND kind = 'scheduled' AND attempt = 0
+    job_id = ?4 AND state IN ('scheduled', 'ready') AND kind = 'scheduled' AND begun_ms IS NULL
     AND created_ms - scheduled_ms > ?2 AND (?1 IS NULL OR tenant = ?1)
 ORDER BY due_ms, id
 LIMIT ?3;
@@ -25,7 +25,7 @@ LIMIT ?3;
 SELECT id, job_id, version, scheduled_ms
 FROM runs INDEXED BY runs_waiting
 WHERE
-    state IN ('scheduled', 'retrying') AND state = 'scheduled' AND due_ms < now_ms() - ?1 AND kind = 'scheduled' AND attempt = 0
+    state IN ('scheduled', 'retrying') AND state = 'scheduled' AND due_ms < now_ms() - ?1 AND kind = 'scheduled' AND begun_ms IS NULL
     AND reason IS NULL AND missed IS NULL AND created_ms + ?2 < scheduled_ms
 ORDER BY due_ms
 LIMIT ?3;
@@ -36,7 +36,7 @@ LIMIT ?3;
 UPDATE runs
 SET state = 'scheduled', due_ms = d.due_ms, token = runs.token + 1
 FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS due_ms FROM jsonb_each(?1)) AS d
-WHERE runs.id = d.run_id AND runs.state IN ('scheduled', 'ready') AND runs.attempt = 0
+WHERE runs.id = d.run_id AND runs.state IN ('scheduled', 'ready') AND runs.begun_ms IS NULL
 RETURNING id;
 
 -- name: overdue

@@ -51,7 +51,7 @@ SELECT
 
 -- name: pick
 -- First step of a claim: ready runs of a lane in rank order, for a worker that is registered, unless the queue is paused. One that was
--- never tried and has expired is left to `cancels.expire`. All of them are one value, as `pack` has it: see there. A long spec is left
+-- never begun and has expired is left to `cancels.expire`. All of them are one value, as `pack` has it: see there. A long spec is left
 -- out of it, and asked for by `long_specs`.
 SELECT json_group_array(json_array(
     hex(id), token + 1, hex(job_id), version, tenant, kind, scheduled_ms, due_ms, now_ms(), attempt + 1, lost, exclusive,
@@ -63,7 +63,7 @@ FROM (
     FROM runs
     WHERE
         queue = ?2 AND lane = ?3 AND state = 'ready' AND due_ms <= now_ms() + ?4
-        AND (expires_ms IS NULL OR expires_ms > now_ms() OR attempt > 0)
+        AND (expires_ms IS NULL OR expires_ms > now_ms() OR begun_ms IS NOT NULL)
         AND EXISTS (SELECT 1 FROM nodes WHERE boot_id = ?1)
         AND NOT EXISTS (SELECT 1 FROM queue_pauses WHERE queue = ?2)
     ORDER BY rank, id
@@ -138,12 +138,12 @@ CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 
 -- name: release
 -- move: release
 -- Unstarted runs go back as if they had never been claimed, but for the token, which only grows. `vacate` follows for those that were
--- never tried.
+-- never begun, not even by an attempt that does not count.
 UPDATE runs
 SET state = 'ready', token = runs.token + 1, worker = NULL, claimed_ms = NULL, attempt = runs.attempt - 1
 FROM (SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token FROM jsonb_each(?1)) AS c
 WHERE runs.id = c.run_id AND runs.token = c.token AND runs.state = 'running'
-RETURNING id, job_id, attempt, queue;
+RETURNING id, job_id, begun_ms, queue;
 
 -- name: finish
 -- move: finish
@@ -212,7 +212,7 @@ RETURNING id;
 
 -- name: postpone
 -- move: postpone
--- Claimed runs that are put off, as if they had never been claimed, but for the token. `vacate` follows for those that were never tried.
+-- Claimed runs that are put off, as if they had never been claimed, but for the token. `vacate` follows for those that were never begun.
 UPDATE runs
 SET
     state = 'scheduled', token = runs.token + 1, worker = NULL, claimed_ms = NULL, attempt = runs.attempt - 1, reason = p.reason,
@@ -221,7 +221,7 @@ FROM (
     SELECT unhex(value ->> 0) AS run_id, value ->> 1 AS token, value ->> 2 AS due_ms, value ->> 3 AS reason FROM jsonb_each(?1)
 ) AS p
 WHERE runs.id = p.run_id AND runs.token = p.token AND runs.state = 'running'
-RETURNING id, job_id, attempt;
+RETURNING id, job_id, begun_ms;
 
 -- name: hold_blocked
 -- move: hold
@@ -276,7 +276,9 @@ SELECT
     EXISTS (SELECT 1 FROM runs WHERE cancel IS NOT NULL),
     EXISTS (
         SELECT 1 FROM runs
-        WHERE expires_ms IS NOT NULL AND expires_ms <= now_ms() AND attempt = 0 AND state IN ('scheduled', 'ready', 'held', 'retrying')
+        WHERE
+            expires_ms IS NOT NULL AND expires_ms <= now_ms() AND attempt = 0 AND begun_ms IS NULL
+            AND state IN ('scheduled', 'ready', 'held', 'retrying')
     ) OR EXISTS (SELECT 1 FROM run_progress),
     EXISTS (SELECT 1 FROM plans WHERE awaiting IS NOT NULL),
     EXISTS (SELECT 1 FROM places) OR EXISTS (SELECT 1 FROM runs WHERE state = 'held' AND waits_for IS NULL),
