@@ -39,7 +39,7 @@ def test_a_cancelled_job_plans_nothing_and_keeps_the_note(state: JobState) -> No
 
 def test_what_has_not_started_is_cancelled_and_what_was_only_planned_vanishes() -> None:
     waiting = [
-        a_run(NOW_MS - HOUR_MS, RunState.RETRYING, attempt=1, due_ms=NOW_MS + HOUR_MS),
+        a_run(NOW_MS - HOUR_MS, RunState.RETRYING, begun=True, due_ms=NOW_MS + HOUR_MS),
         a_run(NOW_MS - 5_000),
         paused_run(NOW_MS - 4_000),
         a_run(NOW_MS + HOUR_MS, RunState.SCHEDULED, kind=RunKind.MANUAL),

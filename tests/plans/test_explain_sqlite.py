@@ -45,7 +45,7 @@ HOT = {
     "runs.claim_place": "SEARCH runs USING PRIMARY KEY (id=?)",
     "runs.claim_blocked": "SEARCH p USING PRIMARY KEY (id=?)",
     "runs.postpone": "SEARCH runs USING PRIMARY KEY (id=?)",
-    "runs.count_waiting": "SEARCH runs USING COVERING INDEX runs_waiting (due_ms<?)",
+    "runs.count_waiting": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
     "runs.near": "SEARCH runs USING INDEX runs_waiting (due_ms<?)",
     "runs.promote": "SEARCH runs USING PRIMARY KEY (id=?)",
     "runs.set_apart": "SEARCH runs USING PRIMARY KEY (id=?)",
