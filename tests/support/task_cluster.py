@@ -86,7 +86,8 @@ class TaskCluster(Cluster):
         async with asyncio.timeout(PATIENCE_S):
             while len(told := await self.store.progress_of(run_ids)) < len(run_ids):
                 await node.tick(calls_end=False)
-                await self.store_clock.advance(0.25)
+                # Not much faster than real time: a process may take seconds to start, and the task's own time passes meanwhile.
+                await self.store_clock.advance(4 * POLL_S)
                 await asyncio.sleep(POLL_S)
         return [told[run_id].note or "" for run_id in run_ids]
 

@@ -37,6 +37,7 @@ from dueline.store.protocol import Store
 log = get_log(__name__)
 
 _SCHEDULING = SchedulerOptions()
+_LONG_REST_S = 600.0
 
 
 class Part(Protocol):
@@ -135,6 +136,7 @@ class Life:
         scheduling: SchedulerOptions = _SCHEDULING,
     ) -> None:
         self._store = store
+        self._clock = clock
         self.membership = Membership(store, clock, node)
         definitions = Definitions(store)
         self._heartbeat = Loop("heartbeat", self.membership.step)
@@ -162,17 +164,27 @@ class Life:
         for part in self._parts:
             self._loops += part.loops()
         self._tasks: list[asyncio.Task[None]] = []
+        self._resting_s: dict[Loop, float] = {}
+        """Until when loops rest, where the life is driven by hand."""
 
     async def begin(self) -> None:
         await self.membership.join()
         self._tasks = [asyncio.create_task(loop.run()) for loop in self._loops]
 
     async def tick(self) -> float:
-        """Do one step of every loop, in the order of their start, and answer how soon one of them wants the next.
+        """Do one step of every loop, in the order of their start, and answer how soon one of them wants the next. Those that look after
+        what is old asked for a long rest, and have it: a tick would be theirs for the most part.
 
         For a life that is driven by hand instead of `begin` and `last`: time moves between the ticks only.
         """
-        return min([await loop.step() for loop in self._loops])
+        now_s, delays_s = self._clock.monotonic_s(), [_LONG_REST_S]
+        for loop in self._loops:
+            if self._resting_s.get(loop, now_s) <= now_s:
+                delay_s = await loop.step()
+                delays_s.append(delay_s)
+                if delay_s >= _LONG_REST_S:
+                    self._resting_s[loop] = now_s + delay_s
+        return min(delays_s)
 
     async def stir(self) -> bool:
         """Do a step of those loops that want one at once; answers whether there were any. For a life driven by hand."""
