@@ -23,6 +23,7 @@ from typing import Any, Self
 import asyncpg
 
 from tests.support import processes
+from tests.support.folders import DISK, quick_folder
 from tests.support.postgres_binaries import Account, find_binaries, service_account, usable_by
 
 START_S_MAX = 30.0
@@ -30,8 +31,6 @@ STOP_S_MAX = 10.0
 POLL_S = 0.01
 # Below the range from which Linux takes ports for outgoing connections, so that nobody takes ours during a restart.
 PORTS = range(20_000, 32_000)
-# Short, because the path of a Unix socket is limited to 107 bytes; and every account may traverse it.
-BASE_DIR = Path("/tmp")
 WATCHDOG = Path(__file__).with_name("postgres_watchdog.py")
 
 
@@ -46,7 +45,7 @@ class PostgresServer:
     `start`. If this process dies without leaving, a watchdog stops the server and removes its directory.
 
     Committed data survives `crash` in any case, because the page cache outlives the processes; `durable` restores the
-    server's own settings (fsync and full-page writes), for tests and measurements where their cost or effect matters.
+    server's own settings (fsync and full-page writes), on a disk, for tests and measurements where their cost or effect matters.
 
     The data may lie elsewhere, in `data_dir`, whose owner removes it; if it holds a cluster, that one is started. More
     `settings` win over ours, and the `environment` is added to that of the server's processes.
@@ -74,7 +73,7 @@ class PostgresServer:
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        self._root = Path(tempfile.mkdtemp(prefix="dueline-pg-", dir=BASE_DIR))
+        self._root = Path(tempfile.mkdtemp(prefix="dueline-pg-", dir=DISK if self._durable else quick_folder()))
         self._watchdog = subprocess.Popen(
             [sys.executable, "-I", "-S", WATCHDOG, self._root, self.data_dir],
             stdin=subprocess.PIPE,
@@ -176,8 +175,11 @@ class PostgresServer:
         self._process = None
 
     def close(self) -> None:
-        """Stop, and remove everything. Closing twice is harmless."""
-        self.stop()
+        """Stop, and remove everything. Closing twice is harmless. What is removed need not be written before."""
+        if self._data_dir is None:
+            self.crash()
+        else:
+            self.stop()
         if self._root != Path():
             shutil.rmtree(self._root, ignore_errors=True)
         if self._watchdog is not None:
