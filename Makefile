@@ -49,7 +49,7 @@ ifdef ARGS
 	.venv/bin/pytest $(ARGS)
 else
 	@# One more than there are cores, since many wait; those with fleets of processes look at the clock, and have the machine for themselves.
-	.venv/bin/pytest -n $(TEST_PROCESSES) --dist loadfile --durations 15 --durations-min 5 --ignore tests/faults
+	.venv/bin/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 --ignore tests/faults
 	.venv/bin/pytest tests/faults
 endif
 

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,13 @@ def _migrate_on_a_thread(dsn: str) -> None:
 def prepare_template() -> Callable[[str], None]:
     """What brings the template, from which every test's database is copied, to its state: the schema, and no rows."""
     return _migrate_on_a_thread
+
+
+LONGEST = ("plans", "simulation", "model", "engine", "cli")
+"""Folders whose files take longest."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first: at the end no process has a long file before it while the others are done."""
+    ranks = {Path(__file__).parent / folder: rank for rank, folder in enumerate(LONGEST)}
+    items.sort(key=lambda item: min(ranks.get(folder, len(ranks)) for folder in item.path.parents))
