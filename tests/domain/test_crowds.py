@@ -51,15 +51,15 @@ def test_every_second_is_counted_once_and_none_that_is_due_soon() -> None:
             crowds.counted(since_ms, until_ms, {})
             questions += 1
         assert counted[-1] > now_ms + limits.CROWD_AHEAD_MS - 3_000
-    assert counted == list(range(NOW_MS + 2_000, NOW_MS + 43_000, 1_000))
+    assert counted == list(range(NOW_MS + 2_000, NOW_MS + 48_000, 1_000))
     assert questions == 10
 
 
 def test_after_a_pause_it_counts_what_is_still_worth_it() -> None:
     crowds = Crowds()
-    crowds.counted(NOW_MS + 2_000, NOW_MS + 16_000, {NOW_MS + 9_000: 9_000})
+    crowds.counted(NOW_MS + 2_000, NOW_MS + 21_000, {NOW_MS + 9_000: 9_000})
     later_ms = NOW_MS + 60_000
-    assert crowds.uncounted(later_ms) == (later_ms + 2_000, later_ms + 16_000)
+    assert crowds.uncounted(later_ms) == (later_ms + 2_000, later_ms + 21_000)
     assert crowds.next(later_ms) is None
 
 
@@ -68,7 +68,7 @@ def test_what_is_not_seen_any_more_is_counted_again() -> None:
     assert crowds.uncounted(NOW_MS) is None
     crowds.forget()
     assert crowds.next(NOW_MS) is None
-    assert crowds.uncounted(NOW_MS) == (NOW_MS + 2_000, NOW_MS + 16_000)
+    assert crowds.uncounted(NOW_MS) == (NOW_MS + 2_000, NOW_MS + 21_000)
 
 
 def test_a_crowd_is_spread_evenly_over_the_seconds_before_it_is_made_ready() -> None:
@@ -115,7 +115,7 @@ def test_a_crowd_of_which_nothing_may_be_written_is_left_to_its_time() -> None:
 
 
 def test_where_every_second_is_full_none_is_a_crowd() -> None:
-    crowds = seeing(*((away_ms, 10_000) for away_ms in range(2_000, 16_000, 1_000)))
+    crowds = seeing(*((away_ms, 10_000) for away_ms in range(2_000, 21_000, 1_000)))
     assert crowds.next(NOW_MS) is None
     for now_ms in range(NOW_MS + 3_000, NOW_MS + 21_000, 3_000):
         span = crowds.uncounted(now_ms)

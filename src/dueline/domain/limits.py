@@ -275,9 +275,9 @@ AHEAD_MS = 1_000
 GATHER_S = 0.1
 """How long what comes due is let gather before it is written or made ready, a tenth of AHEAD_MS: a look costs the same whether it finds ten
 runs or a thousand."""
-CROWD_AHEAD_MS = 15_000
+CROWD_AHEAD_MS = 20_000
 """How long before a crowd is due its runs may be written, to wait. A scheduler writes some ten thousand a second on a small machine; a
-hundred thousand need all of this."""
+hundred thousand need all of this, since they are made ready six seconds before their time."""
 CROWD_MIN = 5_000
 """Occurrences in one second, of one scheduler, that are a crowd. Fewer are written in half of the last second, and need not be made ready
 in a second step."""
