@@ -10,16 +10,12 @@ from pathlib import Path
 import pytest
 
 from dueline.store.postgres.store import PostgresStore
-from tests.support.folders import quick_folder
 from tests.support.keys import ADMIN_KEY
 
 pytest_plugins = ["tests.support.fixtures"]
 
 os.environ["DUELINE_API_KEY"] = ADMIN_KEY
 """Clients that are told no key have the one of the servers that tests start."""
-
-os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(quick_folder()))
-"""Where `tmp_path` is."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Also where it was ignored, as shells have it for what they start in the background: processes that tests start would not hear it."""

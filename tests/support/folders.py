@@ -1,4 +1,4 @@
-"""Where tests put what goes away with them."""
+"""Where servers of tests have their data, which goes away with them."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 DISK = Path("/tmp")
 _MEMORY = Path("/dev/shm")
 _ROOM_BYTES_MIN = 6 * 1024**3
-"""What the tests have at a time, with their largest database, and as much again."""
+"""What the servers have at a time, with the largest database, and as much again."""
 
 
 def quick_folder() -> Path:
