@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dueline.domain import limits
-from dueline.domain.lanes import PLAIN
+from dueline.domain.lanes import PLAIN, TASK
 from dueline.runtime.clock import ManualClock
 from dueline.store.protocol import Store
 from dueline.worker.hints import Hints
@@ -39,3 +39,15 @@ async def test_a_queue_that_a_worker_heard_of_is_looked_into_at_once(store: Stor
     assert not hints.add("default")
     assert await hints.take() == [("other", PLAIN)]
     assert await hints.take() == []
+
+
+async def test_a_lane_that_had_more_is_looked_into_again_without_the_others(store: Store) -> None:
+    hints = Hints(store, ManualClock(), WorkerOptions(labels=(TASK,)))
+    assert await hints.take() == []
+    hints.add("other", TASK)
+    assert await hints.take() == [("other", TASK)]
+    hints.add("other", TASK)
+    hints.add("other")
+    assert await hints.take() == [("other", PLAIN), ("other", TASK)], (
+        "each once, where somebody said that there is something"
+    )

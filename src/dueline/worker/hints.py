@@ -18,31 +18,34 @@ class Hints:
         self._clock = clock
         self._options = options
         self._usual = {PLAIN, TASK} if TASK in options.labels else {PLAIN}
-        self._hinted: set[str] = set()
+        self._hinted: set[tuple[str, str | None]] = set()
         self._lanes: dict[str, set[str]] = {}
         self._poll_at_s = 0.0
         self._look_at_s = 0.0
 
-    def add(self, queue: str) -> bool:
-        """Take in that a queue may have something; answers whether this worker serves it."""
+    def add(self, queue: str, lane: str | None = None) -> bool:
+        """Take in that a queue may have something, in one of its lanes or in any; answers whether this worker serves it."""
         served = queue in (self._options.queues or (queue,))
         if served:
-            self._hinted.add(queue)
+            self._hinted.add((queue, lane))
         return served
 
     async def take(self) -> list[tuple[str, str]]:
-        """Queues that may have something, each with each of its lanes that this worker serves."""
-        queues, self._hinted = self._hinted, set()
+        """Queues that may have something, each with each of its lanes that this worker serves, or with the one that was told."""
+        hinted, self._hinted = self._hinted, set()
         now_s = self._clock.monotonic_s()
         if now_s >= self._poll_at_s:
             self._poll_at_s = now_s + limits.POLL_S
             if now_s >= self._look_at_s:
                 await self._look()
                 self._look_at_s = now_s + (self._clock.monotonic_s() - now_s) * _REST
-            queues.update(self._lanes)
-        return [
-            (queue, lane) for queue in sorted(queues) for lane in sorted(self._usual | self._lanes.get(queue, set()))
-        ]
+            hinted.update((queue, None) for queue in self._lanes)
+        return sorted(
+            {(queue, one) for queue, lane in hinted for one in (self._all_of(queue) if lane is None else (lane,))}
+        )
+
+    def _all_of(self, queue: str) -> set[str]:
+        return self._usual | self._lanes.get(queue, set())
 
     async def _look(self) -> None:
         self._lanes = {}

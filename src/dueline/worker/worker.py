@@ -171,11 +171,11 @@ class Worker:
             limit = self._room(lane)
             if not self._pays(limit, lane):
                 self._full.add(lane)
-                self._hints.add(queue)
+                self._hints.add(queue, lane)
                 continue
             limit = await self._gatekeeper.room(queue, limit)
             if limit and await self._claim(queue, lane, limit) == limit:
-                self._hints.add(queue)
+                self._hints.add(queue, lane)
                 if self._pays(self._room(lane), lane):
                     again = True
                 else:
