@@ -34,6 +34,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "deadletters.lock_finished",
             "plans.lock_awaiting",
             "plans.lock_shards",
+            "runs.confirm_marked",
             "tenants.lock",
             "uniques.lock",
             "uniques.lock_runs",

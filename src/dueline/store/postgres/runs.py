@@ -136,15 +136,14 @@ class RunPart(Part):
         exclusive = [claim for claim in claims if claim.exclusive]
         confirmed = Confirmed({}, [])
         if shared:
-            rows = await self._database.fetch(
-                _SQL["confirm"], [claim.run_id for claim in shared], [claim.token for claim in shared]
-            )
-            confirmed.tokens.update((row[0], row[1]) for row in rows)
+            rows = await self._database.fetch(_SQL["confirm"], *_owned(shared))
+            confirmed.tokens.update((row[0], row[1]) for row in rows if not row[2])
+            marked = {row[0] for row in rows if row[2]}
+            if marked:
+                again = [claim for claim in shared if claim.run_id in marked]
+                confirmed.tokens.update(await self._database.fetch(_SQL["confirm_marked"], *_owned(again)))
         if exclusive:
-            rows = await self._database.fetch(
-                _SQL["confirm_exclusive"], [claim.run_id for claim in exclusive], [claim.token for claim in exclusive]
-            )
-            for row in rows:
+            for row in await self._database.fetch(_SQL["confirm_exclusive"], *_owned(exclusive)):
                 if row["placed"]:
                     confirmed.tokens[row["id"]] = row["token"]
                 else:
@@ -154,9 +153,7 @@ class RunPart(Part):
     async def release(self, claims: Sequence[Claim]) -> set[RunId]:
         claims = sorted(claims, key=in_order)
         async with self._database.transaction() as connection:
-            rows = await connection.fetch(
-                _SQL["release"], [claim.run_id for claim in claims], [claim.token for claim in claims]
-            )
+            rows = await connection.fetch(_SQL["release"], *_owned(claims))
             topics = await leave_gates(connection, [row[0] for row in rows])
         self._notices.announce(*topics, *{f"ready/{row[1]}" for row in rows})
         return {RunId(row[0]) for row in rows}
@@ -261,6 +258,11 @@ def _to_blocked(row: asyncpg.Record) -> Blocked:
         row["held"],
         None if overlap is None else Overlap(overlap),
     )
+
+
+def _owned(claims: Sequence[Claim]) -> tuple[list[RunId], list[int]]:
+    """Claims as columns: whose run, by which token."""
+    return [claim.run_id for claim in claims], [claim.token for claim in claims]
 
 
 def _to_claim(row: asyncpg.Record, queue: str) -> Claim:

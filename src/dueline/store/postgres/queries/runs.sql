@@ -131,8 +131,16 @@ WHERE r.state = 'running' AND r.worker = $1;
 
 -- name: confirm
 -- move: confirm
--- Claims that still hold. The lock, taken in the order of the ids as everywhere, makes this wait for a change of the job that is under
--- way; it leaves nothing behind that a crash could lose, so it need not wait for the disk.
+-- Claims that still hold, and which of them somebody may be changing: whoever changes a run marks its row first, and reads the clock then. A
+-- row that was left alone since its claim says so itself, by who wrote it and who locked it last, so that nothing has to be written here.
+SELECT r.id, r.token, r.xmax <> '0'::xid AND r.xmax <> r.xmin AS marked
+FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS c (id, token)
+JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[]);
+
+-- name: confirm_marked
+-- move: confirm
+-- The same for those. The lock, taken in the order of the ids as everywhere, makes this wait for a change that is under way; it leaves
+-- nothing behind that a crash could lose, so it need not wait for the disk.
 WITH quick AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'off', true) AS set
 )
@@ -163,7 +171,11 @@ SELECT
     a.id, a.token, a.job_id, a.version,
     a.id IN (SELECT run_id FROM placed)
     OR EXISTS (SELECT FROM dueline.places AS o WHERE o.job_id = a.job_id AND o.run_id = a.id) AS placed,
-    (SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = a.job_id AND h.state = 'held' AND h.waits_for IS NULL) AS held, a.overlap
+    CASE
+        WHEN a.id NOT IN (SELECT run_id FROM placed)
+            THEN (SELECT count(*) FROM dueline.runs AS h WHERE h.job_id = a.job_id AND h.state = 'held' AND h.waits_for IS NULL)
+    END AS held,
+    a.overlap
 FROM asked AS a;
 
 -- name: release
