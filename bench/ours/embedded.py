@@ -22,6 +22,9 @@ from tests.support.keys import AUTHORIZED
 
 _DRAIN_S_MAX = 120.0
 _POLL_S = 0.01
+_UNSETTLED = "SELECT 1 FROM shards WHERE tzdata = '' LIMIT 1"
+"""The first owner of a file adopts the rules of the time zones, shard by shard; each is a commit."""
+_LEFT = "SELECT 1 FROM runs LIMIT 1"
 
 
 async def drain_noop_sqlite(count: int) -> Measured:
@@ -39,9 +42,10 @@ async def _drain(count: int, make: MakeRun, *, module: str, arguments: tuple[str
         started.append(DuelineProcess(Path(folder), "serve", *arguments, db=str(path), module=module))
         url = await asyncio.to_thread(started[0].wait_until_running)
         look = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        await _none(look, _UNSETTLED, "the process does not settle")
         meter = Meter([started[0].pid])
         await asyncio.to_thread(_resume, f"{url}/v1/queues/{DEFAULT_QUEUE}/resume")
-        await _drained(look)
+        await _none(look, _LEFT, "the drain does not end")
         measured = meter.stop(count)
         (ended,) = look.execute("SELECT count(*) FROM history WHERE state = 'succeeded'").fetchall()
         look.close()
@@ -66,9 +70,9 @@ def _resume(url: str) -> None:
         answer.read()
 
 
-async def _drained(look: apsw.Connection) -> None:
-    """Another process may read the file while its owner writes: it waits for nobody, and nobody for it."""
+async def _none(look: apsw.Connection, question: str, otherwise: str) -> None:
+    """Wait until there is none. Another process may read the file while its owner writes: it waits for nobody, and nobody for it."""
     deadline_s = time.monotonic() + _DRAIN_S_MAX
-    while look.execute("SELECT 1 FROM runs LIMIT 1").fetchall():
-        assert time.monotonic() < deadline_s, "the drain does not end"
+    while look.execute(question).fetchall():
+        assert time.monotonic() < deadline_s, otherwise
         await asyncio.sleep(_POLL_S)

@@ -141,7 +141,8 @@ class RunPart(Part):
             marked = {row[0] for row in rows if row[2]}
             if marked:
                 again = [claim for claim in shared if claim.run_id in marked]
-                confirmed.tokens.update(await self._database.fetch(_SQL["confirm_marked"], *_owned(again)))
+                rows = await self._database.fetch(_SQL["confirm_marked"], *_owned(again))
+                confirmed.tokens.update((row[0], row[1]) for row in rows)
         if exclusive:
             for row in await self._database.fetch(_SQL["confirm_exclusive"], *_owned(exclusive)):
                 if row["placed"]:
