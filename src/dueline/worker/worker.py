@@ -224,7 +224,7 @@ class Worker:
             await self._saves.flush(self._flights.run_ids())
             left = self._flights.close()
             if left:
-                await write_ends(self._store, [self._conclude(one, leaving=True) for one in left])
+                await write_ends(self._store, self._conclude(left, leaving=True))
         except StoreUnavailable as error:
             log.warning("left without telling the store", reason=str(error), unreported=len(self._reports))
 
@@ -328,23 +328,27 @@ class Worker:
         for one in ended:
             if one.outcome.status == GONE:
                 self._gone.add(one.claim)
-        self._reports.add([self._conclude(one) for one in ended])
+        self._reports.add(self._conclude(ended))
 
-    def _conclude(self, one: Ended, *, leaving: bool = False) -> End:
-        time = self._membership.time
-        return conclude(
-            one.claim,
-            one.prepared.execution,
-            one.outcome,
-            worker=self._membership.boot_id,
-            started_ms=time.at_ms(one.started_s),
-            finished_ms=time.at_ms(one.finished_s),
-            doubt_ms=time.doubt_ms,
-            chance=self._chance.fraction(),
-            awaited=one.prepared.awaited,
-            cancel=one.cancel,
-            leaving=leaving,
-        )
+    def _conclude(self, ended: list[Ended], *, leaving: bool = False) -> list[End]:
+        time, worker = self._membership.time, self._membership.boot_id
+        doubt_ms = time.doubt_ms
+        return [
+            conclude(
+                one.claim,
+                one.prepared.execution,
+                one.outcome,
+                worker=worker,
+                started_ms=time.at_ms(one.started_s),
+                finished_ms=time.at_ms(one.finished_s),
+                doubt_ms=doubt_ms,
+                chance=self._chance.fraction(),
+                awaited=one.prepared.awaited,
+                cancel=one.cancel,
+                leaving=leaving,
+            )
+            for one in ended
+        ]
 
     def _withheld(self, count: int) -> None:
         """Runs that are ours and were not started, for want of a trusted lease: they go back if the lease turns out to hold."""
