@@ -12,7 +12,7 @@ import msgspec
 
 from bench.databases import shared_server
 from bench.floors import contenders as floors
-from bench.measured import FLOOR, OURS, Contender, Measured, compared, in_turns, judged
+from bench.measured import FLOOR, OURS, Contender, Measured, beside, compared, in_turns, judged
 from bench.ours import draining as ours
 from bench.ours import embedded, writing
 from bench.peers import CELERY, HUEY, ON_POSTGRES
@@ -21,6 +21,7 @@ from bench.target import a_target
 
 _BULK = 10_000
 _API = "through the API"
+_FULL = "the same loop in our tables"
 _ONCE = ("procrastinate", CELERY.name, HUEY.name)
 
 
@@ -30,13 +31,16 @@ async def noop_pg(*, quick: bool) -> list[Result]:
     server = shared_server()
     contenders: dict[str, Contender] = {
         FLOOR: lambda: floors.drain_pg(server, count),
+        _FULL: lambda: floors.drain_full_pg(server, count),
         OURS: lambda: ours.drain_noop_pg(server, count),
     }
     if not quick:
         contenders |= {name: partial(peer.drain_noop, server, count) for name, peer in ON_POSTGRES.items()}
         contenders[CELERY.name] = lambda: CELERY.drain_noop(count)
     found = await _measured(contenders, quick=quick, rounds=5)
-    return [judged(compared("drain_noop_pg", found, floor_is="bare claim and finish"), of_floor=0.75, of_best_peer=1.0)]
+    full = found.pop(_FULL)
+    result = judged(compared("drain_noop_pg", found, floor_is="bare claim and finish"), of_floor=0.75, of_best_peer=1.0)
+    return [msgspec.structs.replace(result, notes=result.notes | beside(found[OURS], full, _FULL))]
 
 
 async def task_pg(*, quick: bool) -> list[Result]:

@@ -87,6 +87,16 @@ def compared(name: str, found: Mapping[str, list[Measured]], *, floor_is: str = 
     )
 
 
+def beside(ours: Sequence[Measured], other: Sequence[Measured], name: str) -> dict[str, float]:
+    """Notes of somebody who is no peer, and of what we are beside them, round by round."""
+    figures = _figures(other)
+    return {
+        f"{name}, runs/s": figures.middle,
+        f"{name}, CPU s per million": figures.cpu_s_per_million + figures.server_cpu_s_per_million,
+        f"ours, of {name}": median(one.rate / floor.rate for one, floor in zip(ours, other, strict=True)),
+    }
+
+
 def _figures(measured: Sequence[Measured]) -> Figures:
     middle, (least, most) = summed_up([one.rate for one in measured])
     million = 1_000_000 / measured[-1].count

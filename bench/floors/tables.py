@@ -9,6 +9,8 @@ from itertools import count
 import asyncpg
 
 QUEUE = "bench"
+QUEUES = {"bare": QUEUE, "full": "default"}
+"""By whose tables they are."""
 _SCHEMA = """
 CREATE TABLE runs (
     id uuid PRIMARY KEY, queue text NOT NULL, state smallint NOT NULL, rank bigint NOT NULL, token bigint NOT NULL, worker integer,

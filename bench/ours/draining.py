@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 import asyncpg
 
@@ -41,6 +42,7 @@ SELECT
 FROM dueline.history
 """
 
+Look: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 StartWorker = Callable[[Path, str, str], DuelineProcess]
 """Gets a folder, a name and the address of the database."""
 
@@ -72,11 +74,8 @@ def _worker_with_tasks(folder: Path, name: str, dsn: str) -> DuelineProcess:
 
 
 async def _drain(server: PostgresServer, count: int, make: MakeRun, start: StartWorker) -> Measured:
-    async with fresh_database(server) as dsn, migrated_store(dsn) as store, _look(dsn) as look:
-        await fill(store, count, make)
+    async with fresh_database(server) as dsn, filled(dsn, count, make) as (store, look):
         await store.pause_queue(DEFAULT_QUEUE, note=None)
-        await look.execute("VACUUM ANALYZE")
-        await look.execute("CHECKPOINT")
         with TemporaryDirectory() as folder, processes() as started:
             started += [start(Path(folder), f"worker-{number}", dsn) for number in range(_PROCESSES)]
             await _joined(look, started)
@@ -103,15 +102,20 @@ async def migrated_store(dsn: str) -> AsyncIterator[PostgresStore]:
 
 
 @asynccontextmanager
-async def _look(dsn: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
-    connection = await asyncpg.connect(dsn)
-    try:
-        yield connection
-    finally:
-        await connection.close()
+async def filled(dsn: str, count: int, make: MakeRun) -> AsyncIterator[tuple[PostgresStore, Look]]:
+    """A store with so many ready runs, as clean as it can be, and a connection to look into it."""
+    async with migrated_store(dsn) as store:
+        await fill(store, count, make)
+        look = await asyncpg.connect(dsn)
+        try:
+            await look.execute("VACUUM ANALYZE")
+            await look.execute("CHECKPOINT")
+            yield store, look
+        finally:
+            await look.close()
 
 
-async def _joined(look: asyncpg.Connection[asyncpg.Record], started: Sequence[DuelineProcess]) -> None:
+async def _joined(look: Look, started: Sequence[DuelineProcess]) -> None:
     """Wait until all of them are members, and have had a first look at what there is to do."""
     for process in started:
         await asyncio.to_thread(process.wait_until_running)
@@ -121,7 +125,7 @@ async def _joined(look: asyncpg.Connection[asyncpg.Record], started: Sequence[Du
         await asyncio.sleep(_POLL_S)
 
 
-async def _drained(look: asyncpg.Connection[asyncpg.Record]) -> None:
+async def _drained(look: Look) -> None:
     """Wait until the last run has ended for good. What is asked often is one look into an index."""
     deadline_s = time.monotonic() + _DRAIN_S_MAX
     for question, poll_s in ((_READY, _POLL_S), (_LEFT, _POLL_AT_END_S)):
