@@ -117,10 +117,10 @@ class Starter:
     def _due(self, works: Works) -> Works:
         """Those that may start now; the others are held until they may."""
         now_ms = self._membership.time.now_ms()
-        for claim, work in works:
-            if claim.due_ms > now_ms:
-                self._hold(claim, work)
-        return [(claim, work) for claim, work in works if claim.due_ms <= now_ms]
+        early = [(claim, work) for claim, work in works if claim.due_ms > now_ms]
+        for claim, work in early:
+            self._hold(claim, work)
+        return [(claim, work) for claim, work in works if claim.due_ms <= now_ms] if early else works
 
     async def _had_elsewhere(self, works: Works) -> frozenset[str]:
         """Tasks that this worker does not have, and another has."""

@@ -261,8 +261,10 @@ class Worker:
             )
             now_ms = self._membership.time.now_ms()
             # What became due while the answer was on its way was claimed ahead: it has no place yet, and its job may have changed.
-            due = [claim for claim in claimed.claims if claim.due_ms <= min(now_ms, claim.claimed_ms)]
-            ahead = [claim for claim in claimed.claims if claim.due_ms > min(now_ms, claim.claimed_ms)]
+            due: list[Claim] = []
+            ahead: list[Claim] = []
+            for claim in claimed.claims:
+                (due if claim.due_ms <= now_ms and claim.due_ms <= claim.claimed_ms else ahead).append(claim)
             # Held runs may have taken slots while the answer was on its way: what finds none waits for one beside them.
             free = max(self._free_slots(), 0)
             ahead += due[free:]
