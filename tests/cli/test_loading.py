@@ -59,5 +59,8 @@ def test_a_command_loads_no_other_noun_and_nothing_of_a_server(args: tuple[str, 
     others = {home.module for home in (ALONE | NOUNS).values()} - SHARED[args[0]]
     assert not loaded & {f"dueline.cli.{module}" for module in others}
     assert not loaded & NOT_FOR_CLIENTS
+    assert not loaded & {"dueline.domain.job", "dueline.wire.jobs", "dueline.wire.runs"}, (
+        "answers are passed on as they are"
+    )
     assert ("dueline.sdk.client" in loaded) == ("--help" not in args)
     assert "rich" not in loaded, "nothing was drawn"
