@@ -13,6 +13,7 @@ from dueline import config
 from dueline.api.app import ROUTES
 from dueline.api.routes import ApiRoute
 from dueline.cli.main import app
+from dueline.cli.nouns import Unloaded
 from dueline.wire.audits import AuditView, LateView
 from dueline.wire.backfills import BackfillInput, BackfillItem, BackfillView
 from dueline.wire.bulk import BulkJobsInput, BulkJobsView, BulkRunsInput, BulkRunsView, JobItem, RunItem
@@ -132,6 +133,8 @@ def rows(text: str) -> Iterator[list[str]]:
 
 
 def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(command, Unloaded):
+        command = command.load()
     inner = getattr(command, "commands", None)
     if inner is None:
         yield path, command

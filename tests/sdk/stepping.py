@@ -38,7 +38,7 @@ class Calls:
         )
 
     def make(self, method: str, *told: Answer | Unreachable, **fields: Any) -> Health:
-        return self.take(call_steps(Call(Health, method=method, path="/x", **fields), self.terms), *told)
+        return self.take(call_steps(Call(kind=lambda: Health, method=method, path="/x", **fields), self.terms), *told)
 
     def take(self, steps: Steps[Health], *told: Answer | Unreachable) -> Health:
         """Answer each request with what is told, in order; nothing of it may be left over."""

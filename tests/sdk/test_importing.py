@@ -76,6 +76,17 @@ def test_it_brings_no_server_and_no_driver() -> None:
     assert not {name for name in modules if name.startswith(("dueline.store", "dueline.engine", "dueline.api"))}
 
 
+def test_a_client_brings_no_shapes_before_it_reads_an_answer() -> None:
+    modules = imported_with("from dueline import Client; Client('http://127.0.0.1:9', api_key='key').jobs.list")
+    ours = {name for name in modules if name.startswith(("dueline.domain.", "dueline.wire."))}
+    light = ("addresses", "durations", "errors", "ids", "instants", "lanes", "limits", "urls")
+    assert ours <= {
+        *(f"dueline.domain.{name}" for name in light),
+        *(f"dueline.wire.{name}" for name in ("pages", "problems", "reading", "when")),
+    }
+    assert {"rich", "yaml", "zoneinfo", "tzdata"}.isdisjoint(modules)
+
+
 def test_dueline_itself_brings_nothing() -> None:
     assert not {name for name in imported_with("import dueline") if name.startswith("dueline.")}
 

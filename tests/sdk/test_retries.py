@@ -151,7 +151,7 @@ def test_a_key_may_have_255_letters() -> None:
 )
 def test_what_no_request_can_begin_with_is_refused(method: str, path: str) -> None:
     calls = Calls()
-    call = Call(Health, method=method, path=path)
+    call = Call(kind=lambda: Health, method=method, path=path)
     with pytest.raises(Invalid, match="path: must be a method in capitals"):
         calls.take(call_steps(call, calls.terms))
 

@@ -15,7 +15,7 @@ from dueline.wire.runs import RunView
 from tests.sdk.stepping import Calls
 
 LOST = Unreachable("the connection broke")
-LOOK = Call(RunView, method="GET", path="/v1/runs/r")
+LOOK = Call(kind=lambda: RunView, method="GET", path="/v1/runs/r")
 
 
 def seen(state: str, *, finished_at: str | None = None) -> Answer:

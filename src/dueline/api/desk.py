@@ -28,6 +28,7 @@ from dueline.domain.access import KeyRole
 from dueline.domain.durations import format_duration
 from dueline.domain.ids import RunId, job_text, run_text
 from dueline.domain.instants import format_instant
+from dueline.domain.texts import CONTROL
 from dueline.engine.desk import Leased
 from dueline.engine.execution.calls import PreparedCall
 from dueline.engine.execution.exchange import HttpCall
@@ -47,7 +48,7 @@ from dueline.wire.desk import (
     ReleaseInput,
     ReportInput,
 )
-from dueline.wire.labels import CONTROL, check_count, check_labels, check_names_list, read_duration
+from dueline.wire.labels import check_count, check_labels, check_names_list, read_duration
 from dueline.wire.problems import Problems
 from dueline.wire.targets import HttpTargetForm, TargetView, TaskTargetForm, target_form
 

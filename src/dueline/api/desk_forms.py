@@ -11,13 +11,13 @@ from msgspec import UNSET, UnsetType
 from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.ids import RunId, parse_run_id
-from dueline.domain.texts import clean_text, kept_result
+from dueline.domain.texts import CONTROL, clean_text, kept_result
 from dueline.engine.desk import GivenBack
 from dueline.engine.execution.reported import Reported
 from dueline.store.fleet import JobType
 from dueline.store.shapes import Saved
 from dueline.wire.desk import GivenBackForm, HeldRun, OfferForm, ProgressForm, ResultForm
-from dueline.wire.labels import CONTROL, check_count, check_name, check_queue, read_duration, read_instant
+from dueline.wire.labels import check_count, check_name, check_queue, read_duration, read_instant
 from dueline.wire.problems import Problems
 from dueline.wire.reading import encode
 from dueline.wire.targets import payload_problem

@@ -10,9 +10,9 @@ from dueline.api.answers import json_answer
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.errors import NotFound
 from dueline.domain.instants import format_instant
+from dueline.domain.texts import CONTROL
 from dueline.engine.jobtypes import OfferedType
 from dueline.wire.jobtypes import JobTypeView
-from dueline.wire.labels import CONTROL
 from dueline.wire.pages import Page
 
 

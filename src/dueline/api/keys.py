@@ -12,8 +12,9 @@ from dueline.api.requests import Query, caller_of, json_body
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.access import KeyRole
 from dueline.domain.job import DEFAULT_TENANT
+from dueline.domain.texts import CONTROL
 from dueline.wire.keys import CallerView, KeyInput, KeyView, NewKeyView, caller_view, check_key, key_view, new_key_view
-from dueline.wire.labels import CONTROL, check_queue
+from dueline.wire.labels import check_queue
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 

@@ -12,8 +12,8 @@ from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.access import KeyRole
 from dueline.domain.errors import NotFound
 from dueline.domain.gates import Scope
+from dueline.domain.texts import CONTROL
 from dueline.engine.limiting import StandingLimit
-from dueline.wire.labels import CONTROL
 from dueline.wire.limits import SCOPES, LimitInput, LimitView, limit_view, to_limit
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems

@@ -21,8 +21,8 @@ from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.errors import Conflict, NotFound
 from dueline.domain.ids import JobId
 from dueline.domain.job import Definition, Job
+from dueline.domain.texts import CONTROL
 from dueline.wire.jobs import JobInput, JobView, job_view, to_definition
-from dueline.wire.labels import CONTROL
 from dueline.wire.problems import Problems
 from dueline.wire.server_set import Said, check_said, read_written
 

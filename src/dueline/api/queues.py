@@ -11,9 +11,10 @@ from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.access import KeyRole
 from dueline.domain.errors import NotFound
 from dueline.domain.instants import format_instant
+from dueline.domain.texts import CONTROL
 from dueline.engine.fleet import QueueLoad
 from dueline.wire.jobs import PauseInput
-from dueline.wire.labels import CONTROL, check_note, check_queue
+from dueline.wire.labels import check_note, check_queue
 from dueline.wire.pages import Page
 from dueline.wire.problems import Problems
 from dueline.wire.queues import QueueView

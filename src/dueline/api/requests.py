@@ -16,8 +16,9 @@ from dueline.domain import limits
 from dueline.domain.access import Caller
 from dueline.domain.errors import Invalid, NotFound
 from dueline.domain.ids import JobId, RunId, parse_job_id, parse_run_id
+from dueline.domain.texts import CONTROL
 from dueline.domain.words import words_in
-from dueline.wire.labels import CONTROL, read_duration, read_instant
+from dueline.wire.labels import read_duration, read_instant
 from dueline.wire.problems import Problems
 from dueline.wire.reading import WHOLE, decode, read_body
 

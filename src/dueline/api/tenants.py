@@ -11,9 +11,10 @@ from dueline.api.requests import MERGE_PATCH, Query, caller_of, json_body, raw_b
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.access import KeyRole
 from dueline.domain.errors import NotFound
+from dueline.domain.texts import CONTROL
 from dueline.engine.tenants import TenantState
 from dueline.store.shapes import Tenant
-from dueline.wire.labels import CONTROL, check_queue
+from dueline.wire.labels import check_queue
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 from dueline.wire.reading import decode

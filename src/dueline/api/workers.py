@@ -12,8 +12,8 @@ from dueline.domain.access import KeyRole
 from dueline.domain.errors import NotFound
 from dueline.domain.ids import BootId
 from dueline.domain.instants import format_instant
+from dueline.domain.texts import CONTROL
 from dueline.store.fleet import Node
-from dueline.wire.labels import CONTROL
 from dueline.wire.pages import Page
 from dueline.wire.workers import WorkerState, WorkerView
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import msgspec
 import typer
 
 from dueline.cli import options
 from dueline.cli.connecting import connect
-from dueline.cli.exits import BAD_INPUT, CHANGES, CONFLICT, FAILED, TOLD, report
+from dueline.cli.exits import BAD_INPUT, CHANGES, CONFLICT, FAILED, report
 from dueline.cli.output import Output, OutputOption, confirm, print_data, print_lines, progress
 from dueline.cli.plan_lines import outcome_lines, plan_lines, summary
 from dueline.declared.asking import ask, with_fires
@@ -20,8 +20,10 @@ from dueline.declared.carrying import End, Outcome, carry_out
 from dueline.declared.documents import Fault, File, read_files
 from dueline.declared.owners import owner_problem
 from dueline.declared.plans import Action, Plan, make_plan
-from dueline.domain.errors import Invalid
-from dueline.sdk.client import PlainClient
+from dueline.domain.errors import DuelineError, Invalid
+
+if TYPE_CHECKING:
+    from dueline.sdk.client import PlainClient
 
 STANDARD_INPUT = "-"
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -146,7 +148,7 @@ def _carry_out(client: PlainClient, plan: Plan, output: Output) -> None:
                 advance(1)
                 if outcome.end is not End.DONE:
                     code = FAILED if outcome.end is End.FAILED or code == FAILED else CONFLICT
-    except TOLD as error:
+    except DuelineError as error:
         code = report(error)
     if output is not Output.TABLE:
         print_data(_view(plan, outcomes, dry_run=False), output)

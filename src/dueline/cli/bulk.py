@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dueline.cli.exits import TOLD
 from dueline.cli.output import progress
-from dueline.sdk.client import PlainClient
+from dueline.domain.errors import DuelineError
+
+if TYPE_CHECKING:
+    from dueline.sdk.client import PlainClient
 
 PIECE = 1_000
 """Items of one call: a tenth of a second of the server's time, and a bar that moves."""
@@ -26,7 +28,7 @@ def create_many(client: PlainClient, nouns: str, written: dict[str, Any]) -> dic
             piece = items[first : first + PIECE]
             try:
                 answer = client.request("POST", path, {**written, nouns: piece})
-            except TOLD:
+            except DuelineError:
                 if first:
                     typer.echo(f"The first {first} of {len(items)} were sent before this:", err=True)
                 raise

@@ -14,7 +14,7 @@ from dueline.cli.output import Output, OutputOption, confirm, print_data, print_
 from dueline.cli.watching import watchable
 from dueline.domain.errors import Invalid
 
-app = typer.Typer(help="Calendars: days on which the jobs that name them do not run.", no_args_is_help=True)
+app = typer.Typer()
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the calendar.")]
 

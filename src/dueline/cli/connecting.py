@@ -6,18 +6,23 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from dueline.cli.later import Later
 from dueline.cli.profile_file import read_profiles
 from dueline.config import Profile, Settings, checked_key, checked_url, load_settings, profile_asked, profile_file
 from dueline.domain.errors import Invalid
 from dueline.runtime.keyfiles import find_key
-from dueline.sdk.client import TIMEOUT_S_DEFAULT, PlainClient
-from dueline.sdk.drivers import PlainListing
-from dueline.sdk.retries import NEVER
 from dueline.wire.reading import Unreadable, decode
+
+if TYPE_CHECKING:
+    from dueline.sdk import client as sdk
+    from dueline.sdk import retries
+    from dueline.sdk.drivers import PlainListing
+else:
+    sdk, retries = Later("dueline.sdk.client"), Later("dueline.sdk.retries")
 
 _EVERYTHING = 500
 """As many as a page may have."""
@@ -39,10 +44,15 @@ def choose(choice: Choice) -> None:
     _CHOICE.set(choice)
 
 
-def connect(*, timeout_s: float = TIMEOUT_S_DEFAULT) -> PlainClient:
+def connect(*, timeout_s: float | None = None) -> sdk.PlainClient:
     """A client for the server that was chosen. Whoever types a command decides whether to try it again."""
     settings = client_settings()
-    return PlainClient(settings.url, api_key=resolve_api_key(settings) or "", timeout_s=timeout_s, retry=NEVER)
+    return sdk.PlainClient(
+        settings.url,
+        api_key=resolve_api_key(settings) or "",
+        timeout_s=timeout_s or sdk.TIMEOUT_S_DEFAULT,
+        retry=retries.NEVER,
+    )
 
 
 def client_settings() -> Settings:

@@ -26,7 +26,7 @@ from dueline.wire.keys import new_key_view
 
 T = TypeVar("T")
 
-app = typer.Typer(help="The database: its schema and its migrations.", no_args_is_help=True)
+app = typer.Typer()
 copying.register(app)
 
 Db = Annotated[str | None, typer.Option(help="A file path, sqlite:///path, or postgresql://… [DUELINE_DB]")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,12 +22,11 @@ from dueline.cli.output import (
 )
 from dueline.cli.runs import print_run
 from dueline.cli.watching import watchable
-from dueline.sdk.client import PlainClient
 
-app = typer.Typer(
-    help="Dead letters: failed runs that nobody has dealt with. Try them again, or put them aside.",
-    no_args_is_help=True,
-)
+if TYPE_CHECKING:
+    from dueline.sdk.client import PlainClient
+
+app = typer.Typer()
 
 Queue = Annotated[str | None, typer.Option("--queue", help="Runs of a queue.")]
 Reason = Annotated[str | None, typer.Option("--reason", help="Runs that ended for a reason, such as run_timeout.")]

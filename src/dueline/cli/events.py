@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,9 +14,11 @@ from dueline.cli.naming import propose_event_types
 from dueline.cli.output import A_LINE_EACH, Output, OutputOption, print_data, print_event, print_page, print_table
 from dueline.cli.watching import AWAY
 from dueline.domain.events import EventMark, EventType
-from dueline.sdk.drivers import PlainListing
 
-app = typer.Typer(help="Events: ends of runs and changes of jobs, as they happen.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from dueline.sdk.drivers import PlainListing
+
+app = typer.Typer()
 
 BEGINNING = EventMark(0, 0).text
 """No database has it: whoever asks with it is told all that is kept, after a `reset`."""

@@ -6,7 +6,6 @@ import typer
 
 from dueline.domain.errors import (
     Conflict,
-    DuelineError,
     Invalid,
     NotFound,
     StoreMoved,
@@ -22,9 +21,6 @@ CONFLICT = 4
 UNREACHABLE = 5
 CHANGES = 6
 """There is something to do. Only for whoever asked to be told so."""
-
-TOLD = (DuelineError,)
-"""What is told in a line; anything else is a bug, and shows its traceback."""
 
 _CODES: list[tuple[type[Exception], int]] = [
     (Invalid, BAD_INPUT),
@@ -43,7 +39,7 @@ _CODES: list[tuple[type[Exception], int]] = [
 
 
 def report(error: Exception) -> int:
-    """Tell an error to whoever started the command; answers the exit code."""
+    """Tell an error of ours to whoever started the command; answers the exit code. Anything else is a bug, and shows its traceback."""
     problems = _problems(error)
     if len(problems) == 1 or not problems:
         typer.echo(f"Error: {problems[0] if problems else error}", err=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dueline.cli import options
+from dueline.cli import backfills, occurrences, options, upcoming, versions
 from dueline.cli.bulk import create_many
 from dueline.cli.connecting import connect, read_page
 from dueline.cli.job_options import Written, job_options
@@ -26,10 +26,7 @@ from dueline.cli.output import (
 )
 from dueline.cli.watching import watchable
 
-app = typer.Typer(
-    help="Jobs: create, list, edit, pause, resume, run, cancel, delete; their versions, occurrences and backfills.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
 
 @app.command()
@@ -287,6 +284,12 @@ def delete(job_id: JobId, if_version: options.IfVersion = None, yes: options.Yes
             )
         client.jobs.delete(job_id, if_version=if_version)
     typer.echo(f"Deleted {job_id}.", err=True)
+
+
+versions.register(app)
+upcoming.register_job(app)
+occurrences.register(app)
+backfills.register(app)
 
 
 def _in_words(job: Any) -> str:

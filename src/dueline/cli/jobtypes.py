@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dueline.cli.connecting import connect
 from dueline.cli.output import Output, OutputOption, print_data, print_record, print_table
 from dueline.cli.watching import watchable
-from dueline.sdk.client import PlainClient
 from dueline.sdk.errors import ApiError, NotFound, Unreachable
 
-app = typer.Typer(help="Job types: the tasks that workers can carry out.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from dueline.sdk.client import PlainClient
+
+app = typer.Typer()
 
 
 @app.command("list")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,9 +14,11 @@ from dueline.cli.watching import watchable
 from dueline.domain.access import KeyRole
 from dueline.domain.instants import parse_instant
 from dueline.runtime.clock import SystemClock
-from dueline.sdk.client import PlainClient
 
-app = typer.Typer(help="API keys: who may call the server, and what for.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from dueline.sdk.client import PlainClient
+
+app = typer.Typer()
 
 KEYS_PER_PAGE = 500
 

@@ -11,10 +11,7 @@ from dueline.cli.connecting import connect, read_page
 from dueline.cli.output import Output, OutputOption, confirm, print_data, print_page, print_table, show
 from dueline.cli.watching import watchable
 
-app = typer.Typer(
-    help="Limits of queues and hosts: how many runs may be under way at once, how many may start in a time.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
 Scope = Annotated[str, typer.Argument(metavar="SCOPE", help="queue or host.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue, or the host as it stands in URLs.")]

@@ -15,14 +15,14 @@ from dueline.cli.output import print_json, print_table, progress
 from dueline.cli.shared_options import Shared, with_options
 from dueline.domain.errors import Invalid
 from dueline.domain.instants import parse_instant
+from dueline.domain.texts import CONTROL
 from dueline.runtime.clock import SystemClock
-from dueline.wire.labels import CONTROL
 
 if TYPE_CHECKING:
     from dueline.moving.entries import Entry
     from dueline.moving.verifying import Comparison
 
-app = typer.Typer(help="Move in from another scheduler: its entries as jobs. Nothing is sent.", no_args_is_help=True)
+app = typer.Typer()
 
 
 class Format(StrEnum):
@@ -77,11 +77,6 @@ def _asked(*, from_: str | None, **said: Any) -> Asked:
         raise typer.BadParameter("give --url or --task, not both", param_hint="--task")
     now_ms = SystemClock().wall_ms() if from_ is None else parse_instant(from_, field="--from")
     return Asked(now_ms=now_ms, **said)
-
-
-@app.callback()
-def moving() -> None:
-    """Move in from another scheduler: its entries as jobs. Nothing is sent."""
 
 
 @app.command()

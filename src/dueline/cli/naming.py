@@ -9,13 +9,12 @@ from pathlib import Path
 import typer
 
 from dueline.cli.connecting import Choice, choose, connect, read_key
-from dueline.cli.exits import TOLD
 from dueline.cli.profile_file import read_profiles
 from dueline.config import profile_file
-from dueline.domain.errors import NotFound
+from dueline.domain.errors import DuelineError, NotFound
 from dueline.domain.events import EventType
 from dueline.domain.states import JobState, RunState
-from dueline.wire.labels import CONTROL
+from dueline.domain.texts import CONTROL
 
 COMPLETION_S_MAX = 1.0
 """How long a shell waits for the server after a Tab: whoever types does not wait for longer."""
@@ -47,7 +46,7 @@ def job_id_of_its_runs(context: typer.Context, said: str | None) -> str | None:
 
 def propose_jobs(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Names of jobs that begin so, each with its id; or none when the server does not answer at once. No Tab ends in an error."""
-    with suppress(*TOLD, ValueError):
+    with suppress(DuelineError, ValueError):
         _choose_as(context)
         with connect(timeout_s=COMPLETION_S_MAX) as client:
             page = client.jobs.list(name_prefix=incomplete or None, page_size=PROPOSED_MAX).page()
@@ -57,7 +56,7 @@ def propose_jobs(context: typer.Context, incomplete: str) -> list[tuple[str, str
 
 def propose_queues(context: typer.Context, incomplete: str) -> list[str]:
     """Names of queues that begin so, or none when the server does not answer at once."""
-    with suppress(*TOLD, ValueError):
+    with suppress(DuelineError, ValueError):
         _choose_as(context)
         with connect(timeout_s=COMPLETION_S_MAX) as client:
             queues = client.queues.list().page()["items"]
@@ -78,7 +77,7 @@ def propose_event_types(incomplete: str) -> list[str]:
 
 
 def propose_profiles(incomplete: str) -> list[str]:
-    with suppress(*TOLD):
+    with suppress(DuelineError):
         return sorted(name for name in read_profiles(profile_file()).servers if name.startswith(incomplete))
     return []
 

@@ -11,7 +11,7 @@ from dueline.cli.connecting import connect
 from dueline.cli.output import Output, OutputOption, confirm, counted, print_data, print_table, show
 from dueline.cli.watching import watchable
 
-app = typer.Typer(help="Nodes: the processes that fire schedules and execute runs.", no_args_is_help=True)
+app = typer.Typer()
 
 NodeId = Annotated[str, typer.Argument(metavar="ID", help="The id of the process.")]
 

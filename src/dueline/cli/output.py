@@ -7,27 +7,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
-from rich.text import Text
 
 from dueline.cli.exits import BAD_INPUT, FAILED
-from dueline.cli.tables import cell, table_of
+from dueline.cli.later import Later
 from dueline.cli.times import short_time
+from dueline.domain.texts import CONTROL
 from dueline.runtime.clock import SystemClock
-from dueline.wire.labels import CONTROL
 from dueline.wire.reading import decode, encode
 
-WIDTH_PIPED = 1_000
-"""Columns of a table that goes to a program or a file: nothing is cut there."""
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
+
+    from dueline.cli import tables
+    from dueline.declared import writing
+else:
+    rich_progress, tables = Later("rich.progress"), Later("dueline.cli.tables")
+    writing = Later("dueline.declared.writing")
+
 WIDTH_BARS = 100
-BAR_LETTERS_MIN = 10
-_EIGHTHS = "▏▎▍▌▋▊▉"
 _SCHEDULE_KINDS = ("at", "cron", "every", "after", "repeat", "rrule")
 
 
@@ -48,10 +49,7 @@ A_LINE_EACH = ContextVar("a_line_each", default=False)
 def print_data(value: Any, output: Output) -> None:
     """The same for programs: all of it, in JSON or in YAML."""
     if output is Output.YAML:
-        # Imported here: few want YAML, and it takes a while to load.
-        from dueline.declared.writing import to_yaml
-
-        typer.echo(to_yaml([decode(encode(value))]), nl=False)
+        typer.echo(writing.to_yaml([decode(encode(value))]), nl=False)
     else:
         print_json(value)
 
@@ -72,10 +70,10 @@ def print_table(
     err: bool = False,
 ) -> None:
     """A table that fits the terminal, as `tables` has it; elsewhere nothing is cut, left out or short. `err`: beside the result."""
-    console = _console(err=err)
+    console = tables.console(err=err)
     is_terminal = console.file.isatty()
     console.print(
-        table_of(
+        tables.table_of(
             columns,
             rows,
             uncut=uncut,
@@ -90,26 +88,21 @@ def print_table(
 
 def print_record(record: dict[str, Any]) -> None:
     """One thing, a field a line."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column(overflow="fold")
-    for name, value in record.items():
-        table.add_row(name, cell(value))
-    _console().print(table)
+    tables.console().print(tables.record_of(record))
 
 
 def print_lines(lines: Iterable[tuple[str, str]], *, err: bool = False) -> None:
     """Lines, each a style and a text. They are cut nowhere."""
-    console = _console(err=err)
+    console = tables.console(err=err)
     for style, text in lines:
-        console.print(Text(CONTROL.sub("�", text), style=style), soft_wrap=True)
+        console.print(tables.styled(text, style), soft_wrap=True)
 
 
 def print_event(at: str, *parts: str | None) -> None:
     """A line that tells of an instant: at a terminal its time is short."""
-    console = _console()
+    console = tables.console()
     when = short_time(at, now_ms=SystemClock().wall_ms()) if console.file.isatty() else at
-    console.print(Text("  ").join(cell(part) for part in (when, *parts) if part is not None), soft_wrap=True)
+    console.print(tables.line_of(part for part in (when, *parts) if part is not None), soft_wrap=True)
     console.file.flush()
 
 
@@ -139,16 +132,8 @@ def show_bulk(answer: dict[str, Any], noun: str, output: Output) -> None:
 
 def print_bars(bars: Sequence[tuple[str, float, str]]) -> None:
     """Rows of a label, a bar as long as its number, and a text, in the width of the terminal."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for _ in range(3):
-        table.add_column(no_wrap=True)
-    console = _console()
-    texts = max((len(label) + len(text) for label, _, text in bars), default=0)
-    width = max(BAR_LETTERS_MIN, min(console.width, WIDTH_BARS) - texts - 4)
-    most = max((number for _, number, _ in bars), default=0.0)
-    for label, number, text in bars:
-        table.add_row(cell(label), Text(_bar(number / most * width if most else 0.0), style="cyan"), cell(text))
-    console.print(table)
+    console = tables.console()
+    console.print(tables.bars_of(bars, min(console.width, WIDTH_BARS)))
 
 
 def counted(number: int, noun: str) -> str:
@@ -198,15 +183,12 @@ def confirm(question: str) -> None:
 @contextmanager
 def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
     """How far a command is, on stderr: a bar on a terminal, and elsewhere nothing. Gives what moves it on by so many."""
-    with Progress(console=_console(err=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+    with rich_progress.Progress(
+        console=tables.console(err=True), disable=not sys.stderr.isatty(), transient=True
+    ) as bar:
         task = bar.add_task(text, total=total)
 
         yield lambda count: bar.advance(task, count)
-
-
-def _console(*, err: bool = False) -> Console:
-    stream = sys.stderr if err else sys.stdout
-    return Console(width=None if stream.isatty() else WIDTH_PIPED, highlight=False, stderr=err)
 
 
 def _told(problem: dict[str, Any] | None) -> str | None:
@@ -214,11 +196,3 @@ def _told(problem: dict[str, Any] | None) -> str | None:
         return None
     errors = problem.get("errors", ())
     return "; ".join(f"{error['field']}: {error['reason']}" for error in errors) or str(problem.get("detail", ""))
-
-
-def _bar(letters: float) -> str:
-    """A bar of so many letters, to the eighth; one that is not empty shows."""
-    whole, part = divmod(round(letters * 8), 8)
-    if letters and not whole and not part:
-        part = 1
-    return "█" * whole + (_EIGHTHS[part - 1] if part else "")

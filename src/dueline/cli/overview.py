@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dueline.runtime.clock import Clock
-from dueline.sdk.client import PlainClient
+
+if TYPE_CHECKING:
+    from dueline.sdk.client import PlainClient
 
 FAILURES_SHOWN_MAX = 50
 COUNT_SHARE = 0.05

@@ -15,7 +15,7 @@ from dueline.cli.profile_file import check_name, read_profiles, write_profiles
 from dueline.config import checked_url, profile_file
 from dueline.domain.errors import Conflict
 
-app = typer.Typer(help="Profiles: several servers, each by a name, with its key.", no_args_is_help=True)
+app = typer.Typer()
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the profile.", autocompletion=propose_profiles)]
 

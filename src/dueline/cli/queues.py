@@ -10,7 +10,7 @@ from dueline.cli.connecting import connect
 from dueline.cli.output import Output, OutputOption, print_data, print_table, show
 from dueline.cli.watching import watchable
 
-app = typer.Typer(help="Queues: see what waits in them, pause and resume them.", no_args_is_help=True)
+app = typer.Typer()
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the queue.")]
 

@@ -10,7 +10,7 @@ from dueline.cli import options
 from dueline.cli.connecting import connect
 from dueline.cli.output import Output, OutputOption, confirm, print_data, print_table
 
-app = typer.Typer(help="After an outage: what is overdue, and what becomes of it.", no_args_is_help=True)
+app = typer.Typer()
 
 Policy = Annotated[
     str | None, typer.Option("--policy", help="fire_once, fire_all or skip for all. Default: each job's own.")

@@ -26,9 +26,7 @@ from dueline.cli.output import (
 )
 from dueline.cli.watching import watchable
 
-app = typer.Typer(
-    help="Runs: list them, look at one, end one, try one again, run something without a job.", no_args_is_help=True
-)
+app = typer.Typer()
 
 RunId = Annotated[str, typer.Argument(metavar="ID", help="The id of the run.")]
 

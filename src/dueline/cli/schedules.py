@@ -14,12 +14,7 @@ from dueline.runtime.clock import SystemClock
 from dueline.wire.problems import Problems
 from dueline.wire.reading import decode, encode, read_body
 
-app = typer.Typer(help="Schedules: what one means, before a job has it.", no_args_is_help=True)
-
-
-@app.callback()
-def schedules() -> None:
-    """Schedules: what one means, before a job has it."""
+app = typer.Typer()
 
 
 @app.command()

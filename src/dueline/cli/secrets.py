@@ -8,7 +8,7 @@ from dueline.cli import options
 from dueline.cli.connecting import connect
 from dueline.cli.output import Output, OutputOption, confirm, show
 
-app = typer.Typer(help="The secret that calls to HTTP targets are signed with.", no_args_is_help=True)
+app = typer.Typer()
 
 
 @app.command("show")

@@ -111,7 +111,7 @@ def _is_here(host: str) -> bool:
 def _greet(client: PlainClient) -> Answer:
     """The answer with its headers, whatever its status."""
     driver = client.driver
-    request = to_request(Call(str, method="GET", path="/livez"), api_key=None, fresh_key=None)
+    request = to_request(Call(method="GET", path="/livez"), api_key=None, fresh_key=None)
     return driver.pool.send(Send(request, driver.terms.timeout_s))
 
 

@@ -8,12 +8,7 @@ from dueline.cli.connecting import client_settings
 from dueline.cli.output import Output, OutputOption, print_data, print_table
 from dueline.config import names, shown
 
-app = typer.Typer(help="The settings of this machine.", no_args_is_help=True)
-
-
-@app.callback()
-def settings() -> None:
-    """The settings of this machine."""
+app = typer.Typer()
 
 
 @app.command()

@@ -1,7 +1,8 @@
-"""Tables that fit a terminal: what matters least goes first, and what matters most is neither cut nor left out."""
+"""What is drawn: lines, bars, and tables that fit a terminal, where what matters least goes first, and what matters most is never cut."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -12,9 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from dueline.cli.times import short_time
-from dueline.wire.labels import CONTROL
+from dueline.domain.texts import CONTROL
 from dueline.wire.reading import encode
 
+WIDTH_PIPED = 1_000
+"""Columns of a table that goes to a program or a file: nothing is cut there."""
+BAR_LETTERS_MIN = 10
+_EIGHTHS = "▏▎▍▌▋▊▉"
 GAP = 2
 """Columns of the terminal between two of a table."""
 CELL_LETTERS_MIN = 8
@@ -98,12 +103,50 @@ def fitting(natural: Sequence[int], least: Sequence[int], leaving: Sequence[int]
     return shown
 
 
+def record_of(record: Mapping[str, Any]) -> Table:
+    """One thing, a field a line."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for name, value in record.items():
+        table.add_row(name, cell(value))
+    return table
+
+
+def bars_of(bars: Sequence[tuple[str, float, str]], width: int) -> Table:
+    """Rows of a label, a bar as long as its number, and a text."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    texts = max((len(label) + len(text) for label, _, text in bars), default=0)
+    letters = max(BAR_LETTERS_MIN, width - texts - 4)
+    most = max((number for _, number, _ in bars), default=0.0)
+    for label, number, text in bars:
+        table.add_row(cell(label), Text(_bar(number / most * letters if most else 0.0), style="cyan"), cell(text))
+    return table
+
+
+def console(*, err: bool = False) -> Console:
+    """Where things are drawn: as wide as the terminal, and elsewhere as wide as it takes."""
+    stream = sys.stderr if err else sys.stdout
+    return Console(width=None if stream.isatty() else WIDTH_PIPED, highlight=False, stderr=err)
+
+
 def cell(value: Any) -> Text:
     """Text without markup and without control characters: names and errors come from others."""
     if value is None:
         return Text("-", style="dim")
     text = value if isinstance(value, str) else encode(value).decode()
-    return Text(CONTROL.sub("�", text), style=_STATE_STYLES.get(text, ""))
+    return styled(text, _STATE_STYLES.get(text, ""))
+
+
+def styled(text: str, style: str) -> Text:
+    return Text(CONTROL.sub("�", text), style=style)
+
+
+def line_of(parts: Iterable[str]) -> Text:
+    """Parts of a line, each as in a table."""
+    return Text("  ").join(cell(part) for part in parts)
 
 
 def _time(value: str | None, now_ms: int) -> Text:
@@ -135,3 +178,11 @@ def _wrapped(text: Text, width: int) -> Text:
     kept[-1].truncate(width - 1)
     kept[-1].append("…")
     return Text("\n").join(kept)
+
+
+def _bar(letters: float) -> str:
+    """A bar of so many letters, to the eighth; one that is not empty shows."""
+    whole, part = divmod(round(letters * 8), 8)
+    if letters and not whole and not part:
+        part = 1
+    return "█" * whole + (_EIGHTHS[part - 1] if part else "")

@@ -12,7 +12,7 @@ from dueline.cli.output import Output, OutputOption, print_data, print_page, pri
 from dueline.cli.watching import watchable
 from dueline.domain.errors import Invalid
 
-app = typer.Typer(help="Tenants: their shares, what they may have and do, and what they have.", no_args_is_help=True)
+app = typer.Typer()
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the tenant.")]
 _NONE = "none"

@@ -11,13 +11,13 @@ import typer
 from dueline.cli.connecting import connect
 from dueline.cli.exits import BAD_INPUT
 from dueline.cli.frames import frame_lines
-from dueline.cli.output import WIDTH_PIPED
 from dueline.cli.overview import Overview, Overviews
 from dueline.cli.screen import Screen
+from dueline.cli.tables import WIDTH_PIPED
 from dueline.cli.watching import AWAY, WATCH_S_MAX
 from dueline.domain.instants import format_instant
+from dueline.domain.texts import CONTROL
 from dueline.runtime.clock import Clock, SystemClock
-from dueline.wire.labels import CONTROL
 
 INTERVAL_S_DEFAULT = 2.0
 INTERVAL_S_MIN = 0.5

@@ -17,9 +17,9 @@ from dueline.cli.exits import report
 from dueline.cli.output import A_LINE_EACH
 from dueline.cli.screen import Screen
 from dueline.domain.instants import format_instant
+from dueline.domain.texts import CONTROL
 from dueline.runtime.clock import SystemClock
 from dueline.sdk.errors import Unavailable, Unreachable
-from dueline.wire.labels import CONTROL
 
 WATCH_S_MIN = 0.1
 """Ten times a second is more than anybody sees, and a server has others to answer."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from dueline.domain import limits
 from dueline.domain.errors import Invalid
 from dueline.domain.ids import JobId, RunId
-from dueline.domain.job import Job
 from dueline.domain.run import Attempt, OutcomeKind, Run
 from dueline.domain.states import TERMINAL, JobState, RunState
+
+if TYPE_CHECKING:
+    from dueline.domain.job import Job
 
 _MARK = re.compile(r"([0-9a-f]{1,12})-([0-9]{1,15})-([0-9]{1,9})")
 _STEP = re.compile(r"[0-9]{1,9}")

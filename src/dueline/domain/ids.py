@@ -6,7 +6,7 @@ scheduled run is a hash of what it stands for, so writing the same occurrence tw
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import NewType
 
@@ -22,7 +22,6 @@ ENTROPY_BYTES = 10
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUES = {letter: value for value, letter in enumerate(_ALPHABET)}
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
-_TRIPLES = [pair + c for pair in _PAIRS for c in _ALPHABET]
 _JOB_TEXTS_KEPT = 10_000
 _TEXT_LETTERS = 26
 
@@ -87,12 +86,18 @@ def _uuid7(at_ms: int, tail: bytes) -> bytes:
 def _encode(identifier: bytes) -> str:
     """Three letters at a time: every run that is called is told its id."""
     number = int.from_bytes(identifier, "big")
-    triples = _TRIPLES
+    triples = _triples()
     return (
         f"{_PAIRS[number >> 120]}{triples[number >> 105 & 32767]}{triples[number >> 90 & 32767]}"
         f"{triples[number >> 75 & 32767]}{triples[number >> 60 & 32767]}{triples[number >> 45 & 32767]}"
         f"{triples[number >> 30 & 32767]}{triples[number >> 15 & 32767]}{triples[number & 32767]}"
     )
+
+
+@cache
+def _triples() -> list[str]:
+    """32,768 of them: made by whoever has ids to tell, and not by every command that is started."""
+    return [pair + letter for pair in _PAIRS for letter in _ALPHABET]
 
 
 def _parse(prefix: str, text: str, field: str) -> bytes:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from enum import StrEnum
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
 from dueline.domain import limits
 from dueline.domain.durations import DAY_MS
-from dueline.domain.firetimes import FireTimes
 from dueline.domain.ids import RunId
 from dueline.domain.ledger import SkipReason, Unfired, Verdict
 from dueline.domain.states import EndReason
+
+if TYPE_CHECKING:
+    from dueline.domain.firetimes import FireTimes
 
 Told = tuple[Verdict, SkipReason | None]
 

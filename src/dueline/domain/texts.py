@@ -1,11 +1,15 @@
-"""Text from elsewhere, made fit to be kept."""
+"""Text from elsewhere, made fit to be kept and shown."""
 
 from __future__ import annotations
+
+import re
 
 import msgspec
 
 from dueline.domain import limits
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Letters that nobody sees and that stores and terminals read as commands; lone surrogates cannot be written as UTF-8."""
 _BEGINNING_LETTERS = 8 * 1024
 """What is shown of a result that is too large."""
 

@@ -16,9 +16,9 @@ from dueline.domain.instants import INSTANT_MS_MAX, format_instant
 from dueline.domain.limits import NAME_LETTERS_MAX
 from dueline.domain.localtime import check_zone
 from dueline.domain.schedule import Schedule
+from dueline.domain.texts import CONTROL
 from dueline.moving.oracles.walls import Oracle
 from dueline.wire.jobs import JobInput, to_definition
-from dueline.wire.labels import CONTROL
 from dueline.wire.problems import Problems
 from dueline.wire.reading import read_value
 

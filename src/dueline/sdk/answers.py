@@ -36,9 +36,9 @@ def read_answer(answer: Answer, kind: type[T]) -> T:
         return cast(T, _fitted(decode(answer.body), kind))
 
 
-def read_plain(answer: Answer, kind: Any) -> Any:
+def read_plain(answer: Answer, *, is_text: bool) -> Any:
     """The body of an answer as it was sent: JSON, text, or None where there is none."""
-    if kind is str:
+    if is_text:
         return answer.body.decode("utf-8", "replace")
     return decode(answer.body) if answer.body else None
 

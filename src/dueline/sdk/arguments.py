@@ -5,30 +5,30 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import msgspec
 
 from dueline.domain.errors import Invalid
 from dueline.sdk.errors import invalid
-from dueline.wire.notices import NotifyForm
-from dueline.wire.policies import MisfireForm, RetryForm
-from dueline.wire.schedules import ScheduleForm
-from dueline.wire.targets import TargetView
 from dueline.wire.when import duration_text, instant_text
+
+if TYPE_CHECKING:
+    from dueline.wire.notices import NotifyForm
+    from dueline.wire.policies import MisfireForm, RetryForm
+    from dueline.wire.schedules import ScheduleForm
+    from dueline.wire.targets import TargetView
 
 Instant = str | datetime
 """An aware datetime, or RFC 3339: `2026-03-29T01:30:00Z`."""
 Duration = str | timedelta
 """A timedelta, or text: `30s`, `1h30m`, `PT15M`."""
-Schedule = str | timedelta | datetime | Mapping[str, Any] | ScheduleForm
+Schedule: TypeAlias = "str | timedelta | datetime | Mapping[str, Any] | ScheduleForm"
 """Text in any language of schedules, how often (timedelta), once at an instant (datetime), or an object as the API has it."""
 
 _TARGET = frozenset({"url", "method", "headers", "body", "task", "args"})
 _PAYLOADS = frozenset({"body", "args"})
 """What belongs to the target alone: nothing in it is looked at."""
-
-_NO_SCHEDULE = dict.fromkeys(ScheduleForm.__struct_encode_fields__)
 
 
 class _Execution(TypedDict, total=False):
@@ -118,7 +118,10 @@ def patched(fields: Mapping[str, Any], whole: Mapping[str, Any] | None = None) -
     patch = written(said, whole)
     schedule = patch.get("schedule")
     if isinstance(schedule, dict) and schedule.get("text") is not None:
-        patch["schedule"] = {**_NO_SCHEDULE, **schedule}
+        # Imported here, as all shapes are loaded when one is needed.
+        from dueline.wire.schedules import ScheduleForm
+
+        patch["schedule"] = {**dict.fromkeys(ScheduleForm.__struct_encode_fields__), **schedule}
     return patch
 
 

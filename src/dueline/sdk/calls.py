@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -34,11 +34,14 @@ class Request(NamedTuple):
     """Whether done twice it comes to the same."""
 
 
+def anything() -> Any:
+    """JSON of any shape."""
+    return Any
+
+
 class Call(msgspec.Struct, Generic[T], frozen=True):
     """What is asked of one route. `names` fill the places of its path in their order; what is None in `query` is left out."""
 
-    kind: type[T]
-    """What the answer is read as; NoneType where there is none."""
     names: tuple[str, ...] = ()
     body: Any = None
     query: Mapping[str, Any] = {}
@@ -52,6 +55,10 @@ class Call(msgspec.Struct, Generic[T], frozen=True):
     """Whether its route says that done twice it comes to the same."""
     method: str = ""
     path: str = ""
+    kind: Callable[[], type[T]] = anything
+    """Tells what the answer is read as: NoneType where there is none."""
+    is_text: bool = False
+    """Whether the answer is text, and no JSON."""
 
 
 def to_request(call: Call[Any], *, api_key: str | None, fresh_key: str | None) -> Request:

@@ -14,7 +14,7 @@ import re
 import ssl
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -51,7 +51,6 @@ TIMEOUT_S_DEFAULT = 30.0
 RETRY_DEFAULT = RetryPolicy()
 
 _KEY = re.compile(r"[!-~]*")
-_ANYTHING = cast("type[Any]", Any)
 S = TypeVar("S", SyncDriver, PlainDriver)
 
 
@@ -92,8 +91,7 @@ class Resources(Resource[D]):
         if_version: int | None = None,
     ) -> Operation[Any]:
         """Any call that has no method of its own here: JSON in, JSON out. `path` begins with `/v1/`."""
-        call = Call(_ANYTHING, body=body, query=query or {}, if_version=if_version, method=method, path=path)
-        return (yield call)
+        return (yield Call(body=body, query=query or {}, if_version=if_version, method=method, path=path))
 
 
 class _Waiting(Resources[S]):

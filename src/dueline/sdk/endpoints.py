@@ -8,9 +8,9 @@ for a `PlainClient`.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import wraps
+from functools import cache, partial, wraps
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, get_args, overload
 
 import msgspec
 
@@ -36,18 +36,27 @@ class Resource(Generic[D]):
 
 
 class Routed(Generic[P, A]):
-    """What calls one route: its method and path, and how the call is built from arguments."""
+    """What calls one route: its method and path, and how the call is built from arguments. Its answer is read as what `build` says that it
+    answers."""
 
     def __init__(self, route: str, build: Callable[Concatenate[Any, P], Call[A]], *, repeatable: bool = False) -> None:
         self.method, _, self.path = route.partition(" ")
         self.repeatable = repeatable
         self._build = build
+        self._answers: str = build.__annotations__["return"]
         self.__doc__ = build.__doc__
 
     def call(self, resource: Any, *args: P.args, **kwargs: P.kwargs) -> Call[A]:
         """What would be called; Invalid for arguments that can never work."""
         call = self._build(resource, *args, **kwargs)
-        return msgspec.structs.replace(call, method=self.method, path=self.path, repeatable=self.repeatable)
+        return msgspec.structs.replace(
+            call,
+            method=self.method,
+            path=self.path,
+            repeatable=self.repeatable,
+            kind=partial(_kind, self._answers),
+            is_text=self._answers == "Call[str]",
+        )
 
 
 class Endpoint(Routed[P, T]):
@@ -135,3 +144,12 @@ def listing(route: str) -> Callable[[Callable[Concatenate[Any, P], Call[Page[T]]
 def composed(build: Callable[Concatenate[Any, P], Operation[T]]) -> Composed[P, T]:
     """Make a method of a generator that asks for calls and pauses."""
     return Composed(build)
+
+
+@cache
+def _kind(answers: str) -> Any:
+    """The shape that an annotation such as `Call[Page[RunView]]` names."""
+    # Imported here: shapes take longest to load, and whoever passes JSON on needs none.
+    from dueline.sdk import models
+
+    return get_args(eval(answers, {**vars(models), "Any": Any, "Call": Call}))[0]

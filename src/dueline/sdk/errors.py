@@ -19,7 +19,7 @@ DuelineError
 from __future__ import annotations
 
 from collections.abc import Iterable
-from http.client import responses
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -143,7 +143,7 @@ class StillRunning(DuelineError):
 def invalid(problems: Iterable[tuple[str, str]]) -> Invalid:
     """What was found to be wrong before anything was sent."""
     found = [FieldProblem(field, reason) for field, reason in problems]
-    return Invalid(Problem(type=INVALID, title=responses[422], status=422, errors=found))
+    return Invalid(Problem(type=INVALID, title=HTTPStatus.UNPROCESSABLE_ENTITY.phrase, status=422, errors=found))
 
 
 def to_error(answer: Answer) -> ApiError:
@@ -192,7 +192,7 @@ def _problem(answer: Answer) -> Problem:
     try:
         problem: Problem = decoder_of(Problem).decode(answer.body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        title = responses.get(answer.status, "Error")
+        title = HTTPStatus(answer.status).phrase if answer.status in {*HTTPStatus} else "Error"
         problem = Problem(type="about:blank", title=title, status=answer.status)
     return problem
 

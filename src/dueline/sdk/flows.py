@@ -58,12 +58,12 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 def call_steps(call: Call[T], terms: Terms) -> Steps[T]:
     """One call; its answer in its shape."""
-    return _reading(call, terms, read_answer)
+    return _reading(call, terms, lambda answer: read_answer(answer, call.kind()))
 
 
 def plain_call_steps(call: Call[Any], terms: Terms) -> Steps[Any]:
     """One call; its answer as it was sent."""
-    return _reading(call, terms, read_plain)
+    return _reading(call, terms, lambda answer: read_plain(answer, is_text=call.is_text))
 
 
 def operation_steps(operation: Operation[T], terms: Terms) -> Steps[T]:
@@ -85,13 +85,13 @@ def operation_steps(operation: Operation[T], terms: Terms) -> Steps[T]:
             failure = error
 
 
-def _reading(call: Call[Any], terms: Terms, read: Callable[[Answer, Any], Any]) -> Steps[Any]:
+def _reading(call: Call[Any], terms: Terms, read: Callable[[Answer], Any]) -> Steps[Any]:
     fresh_key = terms.chance.entropy().hex() if terms.retry.attempts_max > 1 else None
     request = to_request(call, api_key=terms.api_key, fresh_key=fresh_key)
     timeout_s = terms.timeout_s if call.timeout_s is None else min(call.timeout_s, terms.timeout_s)
     answer = yield from _exchange(request, terms, timeout_s=timeout_s)
     try:
-        return read(answer, call.kind)
+        return read(answer)
     except Unreadable as error:
         raise unreadable(answer, str(error)) from None
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from dueline.sdk.calls import Call
 from dueline.sdk.errors import StillRunning, Unavailable, Unreachable
 from dueline.sdk.flows import Operation, Pause, Terms
-from dueline.wire.runs import RunView
+
+if TYPE_CHECKING:
+    from dueline.wire.runs import RunView
 
 _FIRST_S = 0.05
 _GROWTH = 1.5

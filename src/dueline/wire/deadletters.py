@@ -14,7 +14,8 @@ from dueline.domain.instants import format_instant
 from dueline.domain.job import Delivery, Execution
 from dueline.domain.redriving import RedriveVersion
 from dueline.domain.run import Run
-from dueline.wire.labels import CONTROL, check_key, check_near, check_queue, check_rate, read_instant
+from dueline.domain.texts import CONTROL
+from dueline.wire.labels import check_key, check_near, check_queue, check_rate, read_instant
 from dueline.wire.limits import ConcurrencyForm, StartRateForm, concurrency_form, start_rate_form
 from dueline.wire.notices import NotifyForm, notify_form
 from dueline.wire.policies import RetryForm, retry_form

@@ -10,10 +10,9 @@ from dueline.domain.durations import parse_duration
 from dueline.domain.instants import parse_instant
 from dueline.domain.job import PRIORITIES
 from dueline.domain.lanes import RESERVED
+from dueline.domain.texts import CONTROL
 from dueline.wire.problems import Problems
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Letters that nobody sees and that stores and terminals read as commands; lone surrogates cannot be written as UTF-8."""
 _CONTROL_IN_PROSE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 RATE_MIN = 0.001
 FAR_MS = parse_instant("9000-01-01T00:00:00Z", field="")

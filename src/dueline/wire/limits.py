@@ -12,8 +12,9 @@ from dueline.domain.instants import format_instant
 from dueline.domain.job import Concurrency, Execution, StartRate
 from dueline.domain.keys import key_problems
 from dueline.domain.limiting import payload_of
+from dueline.domain.texts import CONTROL
 from dueline.domain.urls import authority, url_problem
-from dueline.wire.labels import CONTROL, check_count, check_queue, read_duration
+from dueline.wire.labels import check_count, check_queue, read_duration
 from dueline.wire.problems import Problems
 from dueline.wire.reading import WHOLE
 

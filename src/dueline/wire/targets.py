@@ -16,8 +16,9 @@ from dueline.domain import limits, templates
 from dueline.domain.durations import format_duration
 from dueline.domain.job import KEPT_BY_DEFAULT, HttpTarget, Target, TaskTarget, Tls
 from dueline.domain.statuses import SUCCESSES, Statuses, write_statuses
+from dueline.domain.texts import CONTROL
 from dueline.domain.urls import url_problem
-from dueline.wire.labels import CONTROL, check_name, read_duration
+from dueline.wire.labels import check_name, read_duration
 from dueline.wire.policies import read_statuses
 from dueline.wire.problems import Problems
 from dueline.wire.reading import encode

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import NoneType
+from typing import TYPE_CHECKING
 
 from dueline.sdk.arguments import without_none
 from dueline.sdk.calls import Call
 from dueline.sdk.endpoints import D, Resource, endpoint, listing
-from dueline.wire.calendars import CalendarView
-from dueline.wire.pages import Page
+
+if TYPE_CHECKING:
+    from dueline.wire.calendars import CalendarView
+    from dueline.wire.pages import Page
 
 
 class Calendars(Resource[D]):
@@ -26,19 +28,19 @@ class Calendars(Resource[D]):
     ) -> Call[CalendarView]:
         """Write a calendar, new or in place of the one that is there: `put("holidays", dates=["12-25"], weekdays=["SAT", "SUN"])`."""
         body = without_none({"dates": dates, "weekdays": weekdays, "icalendar": icalendar})
-        return Call(CalendarView, (name,), body=body)
+        return Call((name,), body=body)
 
     @listing("GET /v1/calendars")
     def list(self, *, page_size: int | None = None) -> Call[Page[CalendarView]]:
         """List calendars by name."""
-        return Call(Page[CalendarView], query={"limit": page_size})
+        return Call(query={"limit": page_size})
 
     @endpoint("GET /v1/calendars/{name}")
     def get(self, name: str) -> Call[CalendarView]:
         """Get a calendar."""
-        return Call(CalendarView, (name,))
+        return Call((name,))
 
     @endpoint("DELETE /v1/calendars/{name}")
     def delete(self, name: str) -> Call[None]:
         """Delete a calendar. Conflict while a job names it."""
-        return Call(NoneType, (name,))
+        return Call((name,))

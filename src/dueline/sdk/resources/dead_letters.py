@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import NoneType
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from dueline.sdk.arguments import Instant, to_plain, to_text, without_none
 from dueline.sdk.calls import Call
 from dueline.sdk.endpoints import D, Resource, endpoint, listing
-from dueline.wire.deadletters import BulkRedriveView, DeadLetterView, PurgeView
-from dueline.wire.pages import Page
-from dueline.wire.runs import RunView
-from dueline.wire.targets import TargetView
+
+if TYPE_CHECKING:
+    from dueline.wire.deadletters import BulkRedriveView, DeadLetterView, PurgeView
+    from dueline.wire.pages import Page
+    from dueline.wire.runs import RunView
+    from dueline.wire.targets import TargetView
 
 
 class MatchFields(TypedDict, total=False):
@@ -31,12 +32,12 @@ class DeadLetters(Resource[D]):
     @listing("GET /v1/dead-letters")
     def list(self, *, page_size: int | None = None, **match: Unpack[MatchFields]) -> Call[Page[DeadLetterView]]:
         """List dead letters, latest scheduled first."""
-        return Call(Page[DeadLetterView], query={**_matching(match), "limit": page_size})
+        return Call(query={**_matching(match), "limit": page_size})
 
     @endpoint("GET /v1/dead-letters/{id}")
     def get(self, run_id: str) -> Call[DeadLetterView]:
         """Get a dead letter by the id of its run, with what was executed."""
-        return Call(DeadLetterView, (run_id,))
+        return Call((run_id,))
 
     @endpoint("POST /v1/dead-letters/{id}/redrive")
     def redrive(
@@ -51,7 +52,7 @@ class DeadLetters(Resource[D]):
         """Try one again; answers the new run. `version="latest"` takes the job as it is now, `target` is called in place of the one
         that failed. The same `key` always answers the same run."""
         body = without_none(to_plain({"key": key, "version": version, "target": target}))
-        return Call(RunView, (run_id,), body=body, idempotency_key=idempotency_key)
+        return Call((run_id,), body=body, idempotency_key=idempotency_key)
 
     @endpoint("POST /v1/dead-letters/redrive", repeatable=True)
     def redrive_many(
@@ -68,17 +69,17 @@ class DeadLetters(Resource[D]):
         so that all of them keep one pace."""
         said = {"rate": rate, "start_at": to_text(start_at, "start_at"), "version": version, "key": key}
         body = {**without_none({**_matching(match), **said}), "dry_run": dry_run}
-        return Call(BulkRedriveView, body=body)
+        return Call(body=body)
 
     @endpoint("POST /v1/dead-letters/purge", repeatable=True)
     def purge(self, **match: Unpack[MatchFields]) -> Call[PurgeView]:
         """Put aside those that match, as many as one call takes. Call again until `purged` is 0."""
-        return Call(PurgeView, body=without_none(_matching(match)))
+        return Call(body=without_none(_matching(match)))
 
     @endpoint("DELETE /v1/dead-letters/{id}")
     def delete(self, run_id: str) -> Call[None]:
         """Put one aside. NotFound when it is none, or was dealt with already."""
-        return Call(NoneType, (run_id,))
+        return Call((run_id,))
 
 
 def _matching(match: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from dueline.sdk.arguments import Duration, to_plain
 from dueline.sdk.calls import Call
 from dueline.sdk.endpoints import D, Resource, listing
-from dueline.wire.events import EventView
-from dueline.wire.pages import Page
+
+if TYPE_CHECKING:
+    from dueline.wire.events import EventView
+    from dueline.wire.pages import Page
 
 WAIT = timedelta(seconds=20)
 """How long a call waits for something to tell: less than the time that a client has for it."""
@@ -35,4 +38,4 @@ class Events(Resource[D]):
         the error is raised; go on with the `id` of the last event. An event of the type `reset` says that some were forgotten meanwhile.
         """
         query = {"job_id": job_id, "run_id": run_id, "type": type, "cursor": cursor, "limit": page_size}
-        return Call(Page[EventView], query=query | to_plain({"wait": wait}))
+        return Call(query=query | to_plain({"wait": wait}))

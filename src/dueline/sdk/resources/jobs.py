@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import NoneType
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dueline.sdk.arguments import (
     DedupeFields,
@@ -20,17 +19,19 @@ from dueline.sdk.calls import Call
 from dueline.sdk.drivers import at_cursor
 from dueline.sdk.endpoints import D, Resource, composed, endpoint, listing
 from dueline.sdk.flows import Operation
-from dueline.wire.backfills import BackfillView
-from dueline.wire.bulk import BulkJobsView
-from dueline.wire.jobs import JobView
-from dueline.wire.occurrences import OccurrenceView
-from dueline.wire.pages import Page
-from dueline.wire.runs import RunView
-from dueline.wire.upcoming import UpcomingView
-from dueline.wire.versions import DiffView, VersionView
-from dueline.wire.whys import JobWhyView
 
-Occurrences = list[UpcomingView]
+if TYPE_CHECKING:
+    from dueline.wire.backfills import BackfillView
+    from dueline.wire.bulk import BulkJobsView
+    from dueline.wire.jobs import JobView
+    from dueline.wire.occurrences import OccurrenceView
+    from dueline.wire.pages import Page
+    from dueline.wire.runs import RunView
+    from dueline.wire.upcoming import UpcomingView
+    from dueline.wire.versions import DiffView, VersionView
+    from dueline.wire.whys import JobWhyView
+
+    Occurrences = list[UpcomingView]
 
 
 class Jobs(Resource[D]):
@@ -56,7 +57,7 @@ class Jobs(Resource[D]):
         Raises Conflict when the name is taken, Invalid for fields that need correction.
         """
         body = written(without_none(fields), job) | ({"state": "paused"} if paused else {})
-        return Call(JobView, body=body, query=_dry(dry_run), idempotency_key=idempotency_key)
+        return Call(body=body, query=_dry(dry_run), idempotency_key=idempotency_key)
 
     @endpoint("POST /v1/jobs/bulk")
     def create_many(
@@ -71,17 +72,17 @@ class Jobs(Resource[D]):
         a `status` and its `job` or its `problem`. With `atomic` all are created or none, and a refusal is raised as for one; with
         `dry_run` none is created."""
         body = {"jobs": [written(without_none(job)) for job in jobs], "atomic": atomic}
-        return Call(BulkJobsView, body=body, query=_dry(dry_run), idempotency_key=idempotency_key)
+        return Call(body=body, query=_dry(dry_run), idempotency_key=idempotency_key)
 
     @endpoint("GET /v1/jobs/{id}")
     def get(self, job_id: str) -> Call[JobView]:
         """Get a job."""
-        return Call(JobView, (job_id,))
+        return Call((job_id,))
 
     @endpoint("GET /v1/jobs/by-name/{name}")
     def get_named(self, name: str) -> Call[JobView]:
         """Get the job that has a name."""
-        return Call(JobView, (name,))
+        return Call((name,))
 
     @endpoint("PUT /v1/jobs/by-name/{name}")
     def put_named(
@@ -98,7 +99,7 @@ class Jobs(Resource[D]):
         """Write the job that has a name, new or in place of the one that is there; what is left out goes back to its default. With
         `create_only` none is replaced, and with `if_version` none is created; VersionMismatch otherwise."""
         body = written(without_none(fields), job)
-        return Call(JobView, (name,), body=body, query=_dry(dry_run), if_version=if_version, create_only=create_only)
+        return Call((name,), body=body, query=_dry(dry_run), if_version=if_version, create_only=create_only)
 
     @listing("GET /v1/jobs")
     def list(
@@ -126,7 +127,7 @@ class Jobs(Resource[D]):
             "q": q,
             "limit": page_size,
         }
-        return Call(Page[JobView], query=query)
+        return Call(query=query)
 
     @endpoint("PUT /v1/jobs/{id}")
     def update(
@@ -142,7 +143,7 @@ class Jobs(Resource[D]):
         """Replace what people write of a job; what is left out goes back to its default. With `if_version` only at that version, and
         VersionMismatch otherwise. With `dry_run` nothing is changed, and the answer is the job as it would be."""
         body = written(without_none(fields), job)
-        return Call(JobView, (job_id,), body=body, query=_dry(dry_run), if_version=if_version)
+        return Call((job_id,), body=body, query=_dry(dry_run), if_version=if_version)
 
     @endpoint("PATCH /v1/jobs/{id}")
     def patch(
@@ -156,22 +157,22 @@ class Jobs(Resource[D]):
     ) -> Call[JobView]:
         """Change some of a job: `patch(job.id, priority=9, run_timeout=None)`. What is not given stays, None goes back to its default,
         objects are merged, and a schedule that is text replaces the one that is there."""
-        return Call(JobView, (job_id,), body=patched(fields, patch), if_version=if_version)
+        return Call((job_id,), body=patched(fields, patch), if_version=if_version)
 
     @endpoint("DELETE /v1/jobs/{id}")
     def delete(self, job_id: str, *, if_version: int | None = None) -> Call[None]:
         """Delete a job: unstarted runs are cancelled, running ones end, its history stays."""
-        return Call(NoneType, (job_id,), if_version=if_version)
+        return Call((job_id,), if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/pause")
     def pause(self, job_id: str, *, note: str | None = None, if_version: int | None = None) -> Call[JobView]:
         """Stop planning and starting runs of a job. `note` says why, for whoever finds it so; asked again without one, it stays."""
-        return Call(JobView, (job_id,), body={"note": note}, if_version=if_version)
+        return Call((job_id,), body={"note": note}, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/resume")
     def resume(self, job_id: str, *, if_version: int | None = None) -> Call[JobView]:
         """Go on. What was held or missed meanwhile follows the misfire policy."""
-        return Call(JobView, (job_id,), if_version=if_version)
+        return Call((job_id,), if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/cancel")
     def cancel(
@@ -179,7 +180,7 @@ class Jobs(Resource[D]):
     ) -> Call[JobView]:
         """End a job for good: nothing more of it is planned, unstarted runs are cancelled, and those under way end by themselves, or with
         `cancel_running` are asked to stop. It stays to be seen; all that can be done with it is to delete it."""
-        return Call(JobView, (job_id,), body={"note": note, "cancel_running": cancel_running}, if_version=if_version)
+        return Call((job_id,), body={"note": note, "cancel_running": cancel_running}, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/run")
     def run(
@@ -194,27 +195,27 @@ class Jobs(Resource[D]):
         """Run a job now, also while it is paused; answers the run, or with a `dedupe_key` the one that stands for it. `force` runs it
         beside others, whatever its overlap policy and its limits say."""
         body = {"force": force, **without_none(to_plain(dedupe))}
-        return Call(RunView, (job_id,), body=body, if_version=if_version, idempotency_key=idempotency_key)
+        return Call((job_id,), body=body, if_version=if_version, idempotency_key=idempotency_key)
 
     @endpoint("GET /v1/jobs/{id}/why")
     def why(self, job_id: str) -> Call[JobWhyView]:
         """Tell why a job does not run now, and when it runs next."""
-        return Call(JobWhyView, (job_id,))
+        return Call((job_id,))
 
     @listing("GET /v1/jobs/{id}/versions")
     def versions(self, job_id: str, *, page_size: int | None = None) -> Call[Page[VersionView]]:
         """List the versions of a job, newest first: what it was, and from when on."""
-        return Call(Page[VersionView], (job_id,), query={"limit": page_size})
+        return Call((job_id,), query={"limit": page_size})
 
     @endpoint("GET /v1/jobs/{id}/versions/{version}")
     def version(self, job_id: str, version: int) -> Call[VersionView]:
         """Get one version of a job."""
-        return Call(VersionView, (job_id, str(version)))
+        return Call((job_id, str(version)))
 
     @endpoint("GET /v1/jobs/{id}/versions/{version}/diff")
     def diff(self, job_id: str, version: int, *, against: int | None = None) -> Call[DiffView]:
         """Tell what changed from the version `against`, or the one before, to this one."""
-        return Call(DiffView, (job_id, str(version)), query={"against": against})
+        return Call((job_id, str(version)), query={"against": against})
 
     @endpoint("POST /v1/jobs/{id}/versions/{version}/rollback")
     def rollback(
@@ -229,7 +230,6 @@ class Jobs(Resource[D]):
         """Give a job the definition of an earlier version, as a new one. What could not be written today is refused. With `if_version`
         only at that version; with `dry_run` nothing is changed, and the answer is the job as it would be."""
         return Call(
-            JobView,
             (job_id, str(version)),
             query=_dry(dry_run),
             if_version=if_version,
@@ -248,13 +248,13 @@ class Jobs(Resource[D]):
         """List the due instants of a job, earliest first, from a day ago unless `from_` says otherwise: what became of each, and those
         that come. Without `to` it goes on and on."""
         query = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "limit": page_size}
-        return Call(Page[OccurrenceView], (job_id,), query=query)
+        return Call((job_id,), query=query)
 
     @listing("GET /v1/jobs/{id}/upcoming")
     def coming(self, job_id: str, *, page_size: int | None = None) -> Call[Page[UpcomingView]]:
         """List the occurrences of a job that are to fire, earliest first; as a rule it goes on and on. Of a paused job, those that would
         come if it were resumed now."""
-        return Call(Page[UpcomingView], (job_id,), query={"limit": page_size})
+        return Call((job_id,), query={"limit": page_size})
 
     @composed
     def upcoming(self, job_id: str, *, count: int = 10) -> Operation[Occurrences]:
@@ -270,18 +270,18 @@ class Jobs(Resource[D]):
     @endpoint("POST /v1/jobs/{id}/skip")
     def skip(self, job_id: str, at: Instant, *, if_version: int | None = None) -> Call[JobView]:
         """Leave out one coming occurrence, by the instant at which the schedule has it."""
-        return Call(JobView, (job_id,), body={"at": to_text(at, "at")}, if_version=if_version)
+        return Call((job_id,), body={"at": to_text(at, "at")}, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/move")
     def move(self, job_id: str, at: Instant, to: Instant, *, if_version: int | None = None) -> Call[JobView]:
         """Move one coming occurrence to another instant."""
         body = {"at": to_text(at, "at"), "to": to_text(to, "to")}
-        return Call(JobView, (job_id,), body=body, if_version=if_version)
+        return Call((job_id,), body=body, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/restore")
     def restore(self, job_id: str, at: Instant, *, if_version: int | None = None) -> Call[JobView]:
         """Put one occurrence back that was left out or moved."""
-        return Call(JobView, (job_id,), body={"at": to_text(at, "at")}, if_version=if_version)
+        return Call((job_id,), body={"at": to_text(at, "at")}, if_version=if_version)
 
     @endpoint("POST /v1/jobs/{id}/backfill")
     def backfill(
@@ -301,7 +301,7 @@ class Jobs(Resource[D]):
         asked for again is not written again."""
         said = {"cap": cap, "rate": rate, "overlap": overlap}
         body = {"from": to_text(from_, "from_"), "to": to_text(to, "to"), "dry_run": dry_run, **without_none(said)}
-        return Call(BackfillView, (job_id,), body=body, if_version=if_version, idempotency_key=idempotency_key)
+        return Call((job_id,), body=body, if_version=if_version, idempotency_key=idempotency_key)
 
 
 def _dry(dry_run: bool) -> dict[str, str | None]:

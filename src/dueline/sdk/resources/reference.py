@@ -14,9 +14,9 @@ class Reference(Resource[D]):
     @endpoint("GET /v1/openapi.json")
     def document(self) -> Call[dict[str, Any]]:
         """The API as an OpenAPI 3.1 document."""
-        return Call(dict[str, Any])
+        return Call()
 
     @endpoint("GET /docs")
     def page(self) -> Call[str]:
         """The same as a page of HTML."""
-        return Call(str)
+        return Call()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dueline.domain.limits import RUNS_PER_CALL_MAX
 from dueline.sdk.arguments import Duration, Instant, RunFields, to_plain, to_text, without_none, written
@@ -14,16 +14,18 @@ from dueline.sdk.errors import invalid
 from dueline.sdk.flows import Operation
 from dueline.sdk.resources.events import WAIT
 from dueline.sdk.waiting import waiting
-from dueline.wire.bulk import BulkRunsView, RunItem
-from dueline.wire.events import EventView
-from dueline.wire.pages import Page
-from dueline.wire.runs import RunView
-from dueline.wire.whys import WhyView
+
+if TYPE_CHECKING:
+    from dueline.wire.bulk import BulkRunsView, RunItem
+    from dueline.wire.events import EventView
+    from dueline.wire.pages import Page
+    from dueline.wire.runs import RunView
+    from dueline.wire.whys import WhyView
+
+    Items = list[RunItem]
 
 CHUNK = 1_000
 """Runs of a call, unless said otherwise: enough to make the way there cheap, and few enough to be answered in a moment."""
-
-Items = list[RunItem]
 
 
 class Runs(Resource[D]):
@@ -43,7 +45,7 @@ class Runs(Resource[D]):
         With a `dedupe_key` the answer may be another run that stands for it. A whole `run` as the API has it may be given in place of
         keywords, or with them.
         """
-        return Call(RunView, body=written(without_none(fields), run), idempotency_key=idempotency_key)
+        return Call(body=written(without_none(fields), run), idempotency_key=idempotency_key)
 
     @endpoint("POST /v1/runs/bulk")
     def enqueue_at_once(
@@ -56,7 +58,7 @@ class Runs(Resource[D]):
         """Write up to 10,000 runs in one call, each given as a dict of what `enqueue` takes. With `atomic` all are written or none,
         and a refusal is raised as for one."""
         asked = [written(without_none(run)) for run in runs]
-        return Call(BulkRunsView, body={"runs": asked, "atomic": atomic}, idempotency_key=idempotency_key)
+        return Call(body={"runs": asked, "atomic": atomic}, idempotency_key=idempotency_key)
 
     @composed
     def enqueue_many(
@@ -87,7 +89,7 @@ class Runs(Resource[D]):
     @endpoint("GET /v1/runs/{id}")
     def get(self, run_id: str) -> Call[RunView]:
         """Get a run with its attempts."""
-        return Call(RunView, (run_id,))
+        return Call((run_id,))
 
     @listing("GET /v1/runs")
     def list(
@@ -119,7 +121,7 @@ class Runs(Resource[D]):
             "to": to_text(to, "to"),
             "limit": page_size,
         }
-        return Call(Page[RunView], query=query)
+        return Call(query=query)
 
     @composed
     def wait(self, run_id: str, *, timeout_s: float | None = None) -> Operation[RunView]:
@@ -133,7 +135,7 @@ class Runs(Resource[D]):
     @endpoint("POST /v1/runs/{id}/cancel")
     def cancel(self, run_id: str) -> Call[RunView]:
         """End a run. One that is under way stays `running` until its worker has ended it. Conflict for one that has ended."""
-        return Call(RunView, (run_id,))
+        return Call((run_id,))
 
     @endpoint("POST /v1/runs/{id}/retry")
     def retry(
@@ -151,12 +153,12 @@ class Runs(Resource[D]):
         Conflict for a run that has not ended.
         """
         body = {**without_none({"version": version, "key": key}), "force": force}
-        return Call(RunView, (run_id,), body=body, idempotency_key=idempotency_key)
+        return Call((run_id,), body=body, idempotency_key=idempotency_key)
 
     @endpoint("GET /v1/runs/{id}/why")
     def why(self, run_id: str) -> Call[WhyView]:
         """Tell what a run waits for, at which place it stands, and when it may go on."""
-        return Call(WhyView, (run_id,))
+        return Call((run_id,))
 
     @listing("GET /v1/runs/{id}/events")
     def events(self, run_id: str, *, cursor: str | None = None, wait: Duration = WAIT) -> Call[Page[EventView]]:
@@ -164,4 +166,4 @@ class Runs(Resource[D]):
 
         With the `id` of an event as `cursor` it goes on behind it.
         """
-        return Call(Page[EventView], (run_id,), query={"cursor": cursor} | to_plain({"wait": wait}))
+        return Call((run_id,), query={"cursor": cursor} | to_plain({"wait": wait}))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dueline.sdk.arguments import Instant, Schedule, to_plain, without_none
 from dueline.sdk.calls import Call
 from dueline.sdk.endpoints import D, Resource, endpoint
-from dueline.wire.previews import PreviewView
+
+if TYPE_CHECKING:
+    from dueline.wire.previews import PreviewView
 
 
 class Schedules(Resource[D]):
@@ -34,4 +38,4 @@ class Schedules(Resource[D]):
             "dst_overlap": dst_overlap,
             "job_id": job_id,
         }
-        return Call(PreviewView, body=without_none(to_plain(said)))
+        return Call(body=without_none(to_plain(said)))

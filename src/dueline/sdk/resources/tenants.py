@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from dueline.sdk.arguments import to_plain, without_none
 from dueline.sdk.calls import Call
 from dueline.sdk.endpoints import D, Resource, endpoint, listing
-from dueline.wire.pages import Page
-from dueline.wire.tenants import QuotasForm, TenantView
+
+if TYPE_CHECKING:
+    from dueline.wire.pages import Page
+    from dueline.wire.tenants import QuotasForm, TenantView
 
 
 class TenantFields(TypedDict, total=False):
@@ -25,21 +27,21 @@ class Tenants(Resource[D]):
     @listing("GET /v1/tenants")
     def list(self, *, page_size: int | None = None) -> Call[Page[TenantView]]:
         """List the tenants that something was set for, by name."""
-        return Call(Page[TenantView], query={"limit": page_size})
+        return Call(query={"limit": page_size})
 
     @endpoint("GET /v1/tenants/{tenant}")
     def get(self, name: str) -> Call[TenantView]:
         """Get what is set for a tenant and what it has; the defaults if nothing was set."""
-        return Call(TenantView, (name,))
+        return Call((name,))
 
     @endpoint("PUT /v1/tenants/{tenant}")
     def put(
         self, name: str, *, weight: float | None = None, quotas: Mapping[str, int | None] | QuotasForm | None = None
     ) -> Call[TenantView]:
         """Set the weight and the quotas of a tenant; what is left out goes back to its default."""
-        return Call(TenantView, (name,), body=without_none(to_plain({"weight": weight, "quotas": quotas})))
+        return Call((name,), body=without_none(to_plain({"weight": weight, "quotas": quotas})))
 
     @endpoint("PATCH /v1/tenants/{tenant}")
     def patch(self, name: str, **fields: Unpack[TenantFields]) -> Call[TenantView]:
         """Set some of them: `patch("default", quotas={"running": None})` lifts one quota and leaves the rest."""
-        return Call(TenantView, (name,), body=to_plain(fields))
+        return Call((name,), body=to_plain(fields))

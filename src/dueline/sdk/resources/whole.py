@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dueline.sdk.arguments import Instant, to_text, without_none
 from dueline.sdk.calls import Call
 from dueline.sdk.endpoints import D, Resource, endpoint, listing
-from dueline.wire.audits import AuditView
-from dueline.wire.forecasts import ForecastView
-from dueline.wire.pages import Page
-from dueline.wire.recoveries import RecoveryView
-from dueline.wire.upcoming import UpcomingView
+
+if TYPE_CHECKING:
+    from dueline.wire.audits import AuditView
+    from dueline.wire.forecasts import ForecastView
+    from dueline.wire.pages import Page
+    from dueline.wire.recoveries import RecoveryView
+    from dueline.wire.upcoming import UpcomingView
 
 
 class Audits(Resource[D]):
@@ -26,7 +30,7 @@ class Audits(Resource[D]):
     ) -> Call[Page[AuditView]]:
         """List accounts, a job each, newest first, of the day before `to` (now) unless `from_` says otherwise."""
         query = {"job_id": job_id, "from": to_text(from_, "from_"), "to": to_text(to, "to"), "limit": page_size}
-        return Call(Page[AuditView], query=query)
+        return Call(query=query)
 
 
 class Recovery(Resource[D]):
@@ -35,12 +39,12 @@ class Recovery(Resource[D]):
     @endpoint("GET /v1/recovery")
     def plan(self, *, policy: str | None = None, rate: float | None = None) -> Call[RecoveryView]:
         """Show what is overdue, and what would become of it. Nothing is written."""
-        return Call(RecoveryView, query={"policy": policy, "rate": rate})
+        return Call(query={"policy": policy, "rate": rate})
 
     @endpoint("POST /v1/recovery", repeatable=True)
     def apply(self, *, policy: str | None = None, rate: float | None = None) -> Call[RecoveryView]:
         """Decide what is overdue. Without a `policy` each job follows its own."""
-        return Call(RecoveryView, body=without_none({"policy": policy, "rate": rate}))
+        return Call(body=without_none({"policy": policy, "rate": rate}))
 
 
 class Upcoming(Resource[D]):
@@ -66,7 +70,7 @@ class Upcoming(Resource[D]):
             "target_type": target_type,
             "limit": page_size,
         }
-        return Call(Page[UpcomingView], query=query)
+        return Call(query=query)
 
 
 class Forecasts(Resource[D]):
@@ -75,4 +79,4 @@ class Forecasts(Resource[D]):
     @endpoint("GET /v1/forecast")
     def get(self, *, hours: int | None = None) -> Call[ForecastView]:
         """Show the load of the hours to come (24, up to 168), and what would spread it."""
-        return Call(ForecastView, query={"hours": hours})
+        return Call(query={"hours": hours})
