@@ -16,10 +16,12 @@ from dueline.domain.ids import (
     job_text,
     new_job_id,
     new_run_id,
+    new_run_ids,
     occurrence_run_id,
     parse_job_id,
     parse_run_id,
     run_text,
+    run_texts,
 )
 
 LAST_MS = (1 << 48) - 1
@@ -111,6 +113,17 @@ def test_a_new_id_is_a_uuid_of_version_7(at_ms: int, entropy: bytes) -> None:
         assert id_ms(identifier) == at_ms
 
 
+@given(st.lists(st.tuples(moments, entropies)))
+def test_ids_of_many_runs_are_those_of_each(drawn: list[tuple[int, bytes]]) -> None:
+    many = new_run_ids([at_ms for at_ms, _ in drawn], b"".join(entropy for _, entropy in drawn))
+    assert many == [new_run_id(at_ms, entropy) for at_ms, entropy in drawn]
+
+
+@given(st.lists(ids))
+def test_texts_of_many_runs_are_those_of_each(identifiers: list[bytes]) -> None:
+    assert run_texts(identifiers) == [run_text(identifier) for identifier in identifiers]
+
+
 @given(moments, st.lists(entropies, min_size=2, max_size=2, unique=True))
 def test_entropy_makes_the_difference_within_a_millisecond(at_ms: int, entropy: list[bytes]) -> None:
     # Six of the eighty bits belong to the version and the variant.
@@ -130,6 +143,8 @@ def test_ids_sort_by_time(one_ms: int, other_ms: int, one: bytes, other: bytes) 
 def test_a_moment_outside_the_48_bits_makes_no_id(at_ms: int) -> None:
     with pytest.raises(ValueError, match="does not fit"):
         new_job_id(at_ms, bytes(10))
+    with pytest.raises(ValueError, match="does not fit"):
+        new_run_ids([5, at_ms], bytes(20))
 
 
 @given(ids, moments)

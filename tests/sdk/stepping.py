@@ -14,8 +14,8 @@ HALF = 0.5
 
 
 class FixedChance:
-    def entropy(self) -> bytes:
-        return bytes(10)
+    def entropy(self, ids: int = 1) -> bytes:
+        return bytes(10 * ids)
 
     def fraction(self) -> float:
         return HALF

@@ -105,8 +105,9 @@ class SeededChance:
     def __init__(self, seed: str) -> None:
         self.random = Random(seed)
 
-    def entropy(self) -> bytes:
-        return self.random.randbytes(ENTROPY_BYTES)
+    def entropy(self, ids: int = 1) -> bytes:
+        # Drawn one by one: what was found under a seed stays what it was.
+        return b"".join([self.random.randbytes(ENTROPY_BYTES) for _ in range(ids)])
 
     def fraction(self) -> float:
         return self.random.random()

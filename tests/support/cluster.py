@@ -6,7 +6,7 @@ A node here is a `Life` that is ticked instead of run. Killing one is to stop ti
 from __future__ import annotations
 
 import asyncio
-from itertools import count
+from itertools import count, islice
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
@@ -44,8 +44,9 @@ class SeededChance:
     def __init__(self) -> None:
         self._numbers = count(1)
 
-    def entropy(self) -> bytes:
-        return (next(self._numbers) * 0x9E3779B97F4A7C15 & (1 << 80) - 1).to_bytes(10, "big")
+    def entropy(self, ids: int = 1) -> bytes:
+        numbers = islice(self._numbers, ids)
+        return b"".join([(number * 0x9E3779B97F4A7C15 & (1 << 80) - 1).to_bytes(10, "big") for number in numbers])
 
     def fraction(self) -> float:
         return (next(self._numbers) * 0.6180339887498949) % 1.0

@@ -23,8 +23,8 @@ OK = Outcome(kind=OutcomeKind.SUCCEEDED, status=200)
 
 
 class HalfChance:
-    def entropy(self) -> bytes:
-        return bytes(10)
+    def entropy(self, ids: int = 1) -> bytes:
+        return bytes(10 * ids)
 
     def fraction(self) -> float:
         return 0.5

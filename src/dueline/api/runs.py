@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,15 +17,16 @@ from dueline.api.run_views import run_as_it_is
 from dueline.api.uniques import standing_answer
 from dueline.domain import limits
 from dueline.domain.errors import Conflict, Invalid
-from dueline.domain.ids import JobId, RunId, run_text
+from dueline.domain.ids import JobId, RunId, run_text, run_texts
 from dueline.domain.instants import format_instant
 from dueline.domain.states import RunKind, RunState
-from dueline.domain.uniqueness import UniqueAnswer, UniqueVerdict
+from dueline.domain.uniqueness import UniqueAnswer
 from dueline.engine.retries import RetryAsked
 from dueline.runtime.turns import Turns
 from dueline.store.shapes import RunFilter
-from dueline.wire.bulk import BulkRunsInput, BulkRunsView, RunItem, RunRef, item_problems, read_item, read_items
+from dueline.wire.bulk import BulkRunsInput, BulkRunsView, RunItem, RunRef, read_items
 from dueline.wire.labels import check_key
+from dueline.wire.many_runs import ManyRuns
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor
 from dueline.wire.problems import Problems
 from dueline.wire.runs import (
@@ -35,6 +38,7 @@ from dueline.wire.runs import (
     to_spec,
 )
 
+_READ_IN_A_TURN = 32
 LIST_QUERY = ("job_id", "job_name", "state", "kind", "tag", "queue", "q", "from", "to", "limit", "cursor")
 
 
@@ -44,11 +48,15 @@ async def create(surface: Surface, request: Request) -> Response:
     now_ms = surface.operations.now_ms()
     spec = to_spec(asked, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
     problems.raise_any()
-    (answer,) = await _enqueue(surface, tenant, [spec], atomic=True)
-    if not answer.written:
-        return await standing_answer(surface, tenant, answer)
+    if spec.dedupe is None:
+        (run_id,) = await surface.operations.enqueue(tenant, [spec])
+    else:
+        (answer,) = await surface.operations.enqueue_unique(tenant, [spec], [spec.dedupe], atomic=True)
+        if not answer.written:
+            return await standing_answer(surface, tenant, answer)
+        run_id = answer.run_id
     return new_run_answer(
-        answer.run_id,
+        run_id,
         job=None,
         tenant=tenant,
         kind=RunKind.ADHOC,
@@ -61,38 +69,31 @@ async def create(surface: Surface, request: Request) -> Response:
 
 async def create_many(surface: Surface, request: Request) -> Response:
     asked = read_items(await raw_body(request), BulkRunsInput, "runs", most=limits.RUNS_PER_CALL_MAX)
-    now_ms, turns, tenant = surface.operations.now_ms(), Turns(), tenant_of(request)
+    turns, tenant = Turns(), tenant_of(request)
     quotas = await surface.operations.quotas_of(tenant)
+    many = ManyRuns(now_ms=surface.operations.now_ms(), payload_bytes_max=surface.payload_bytes_max)
     specs: dict[int, AdhocSpec] = {}
     refused: dict[int, Invalid | Conflict] = {}
-    problems = item_problems()
     for index, raw in enumerate(asked.raw):
-        form = read_item(raw, AdhocInput, problems)
-        spec = to_spec(form, problems, now_ms=now_ms, payload_bytes_max=surface.payload_bytes_max)
         try:
-            problems.raise_any()
+            spec = many.read(raw)
             quotas.check_payload(spec.execution.target)
         except Invalid as refusal:
             refused[index] = refusal
-            problems = item_problems()
             if asked.atomic and len(refused) == limits.PROBLEMS_MAX:
                 break
         else:
             specs[index] = spec
-        await turns.give()
+        if index % _READ_IN_A_TURN == 0:
+            await turns.give()
     if asked.atomic and refused:
         raise none_done("runs", refused)
-    written = await _enqueue(surface, tenant, list(specs.values()), atomic=asked.atomic)
-    answers = dict(zip(specs, written, strict=True))
-    for index, answer in answers.items():
-        if answer.refused:
-            refused[index] = Conflict(answer.refusal, ("dedupe_key", answer.refusal))
+    items = await _enqueue_many(surface, tenant, specs, refused, atomic=asked.atomic)
     if asked.atomic and refused:
         raise none_done("runs", refused)
-    items = [
-        _refused(refused[index]) if index in refused else _standing(answers[index]) for index in range(len(asked.raw))
-    ]
-    return json_answer(BulkRunsView(items, sum(answer.written for answer in written), len(refused)))
+    created = sum([item.status == 201 for item in items.values()])
+    items |= {index: _refused(refusal) for index, refusal in refused.items()}
+    return json_answer(BulkRunsView([items[index] for index in range(len(asked.raw))], created, len(refused)))
 
 
 async def list_page(surface: Surface, request: Request) -> Response:
@@ -165,12 +166,28 @@ async def retry(surface: Surface, request: Request) -> Response:
     return json_answer(view, status=201, headers={"location": f"/v1/runs/{view.id}"})
 
 
-async def _enqueue(surface: Surface, tenant: str, specs: list[AdhocSpec], *, atomic: bool) -> list[UniqueAnswer]:
-    """Write runs; each is answered by the one that stands for it."""
-    if any(spec.dedupe is not None for spec in specs):
-        return await surface.operations.enqueue_unique(tenant, specs, [spec.dedupe for spec in specs], atomic=atomic)
-    run_ids = await surface.operations.enqueue(tenant, specs) if specs else []
-    return [UniqueAnswer(run_id, UniqueVerdict.WRITTEN) for run_id in run_ids]
+async def _enqueue_many(
+    surface: Surface,
+    tenant: str,
+    specs: Mapping[int, AdhocSpec],
+    refused: dict[int, Invalid | Conflict],
+    *,
+    atomic: bool,
+) -> dict[int, RunItem]:
+    """Write runs; each is answered by the one that stands for it, unless it is refused."""
+    asked = list(specs.values())
+    dedupes = [spec.dedupe for spec in asked]
+    if dedupes.count(None) == len(dedupes):
+        run_ids = await surface.operations.enqueue(tenant, asked) if asked else []
+        return dict(zip(specs, [RunItem(201, RunRef(text)) for text in run_texts(run_ids)], strict=True))
+    answers = await surface.operations.enqueue_unique(tenant, asked, dedupes, atomic=atomic)
+    answered = dict(zip(specs, answers, strict=True))
+    refused |= {
+        index: Conflict(answer.refusal, ("dedupe_key", answer.refusal))
+        for index, answer in answered.items()
+        if answer.refused
+    }
+    return {index: _standing(answer) for index, answer in answered.items() if not answer.refused}
 
 
 def _standing(answer: UniqueAnswer) -> RunItem:

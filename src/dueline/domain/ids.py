@@ -6,9 +6,11 @@ scheduled run is a hash of what it stands for, so writing the same occurrence tw
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
-from typing import NewType
+from struct import Struct
+from typing import NewType, cast
 
 from dueline.domain.errors import Invalid
 
@@ -24,6 +26,10 @@ _VALUES = {letter: value for value, letter in enumerate(_ALPHABET)}
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _JOB_TEXTS_KEPT = 10_000
 _TEXT_LETTERS = 26
+_FREE = bytes([0x0F, 0xFF, 0x3F]) + b"\xff" * 7
+_FIXED = bytes([0x70, 0x00, 0x80]) + bytes(7)
+"""What is random behind the time of an id, and what says that it is a UUIDv7."""
+_PARTS = Struct(">6sQH")
 
 
 def new_job_id(at_ms: int, entropy: bytes) -> JobId:
@@ -34,6 +40,21 @@ def new_job_id(at_ms: int, entropy: bytes) -> JobId:
 def new_run_id(at_ms: int, entropy: bytes) -> RunId:
     """The id of a run that somebody asked for: manual and ad-hoc runs have no occurrence to be named after."""
     return RunId(_uuid7(at_ms, entropy))
+
+
+def new_run_ids(at_ms: Sequence[int], entropy: bytes) -> list[RunId]:
+    """The same for many runs, each of which has its ten bytes: for all at once it takes a fifth of the time."""
+    if at_ms and not 0 <= min(at_ms) <= max(at_ms) < 1 << 48:
+        raise ValueError("a time does not fit an id")
+    count = len(at_ms)
+    drawn, free, fixed = (int.from_bytes(octets, "big") for octets in (entropy, _FREE * count, _FIXED * count))
+    tails = (drawn & free | fixed).to_bytes(ENTROPY_BYTES * count, "big")
+    places = range(0, len(tails), ENTROPY_BYTES)
+    ids = [
+        one_ms.to_bytes(6, "big") + tails[place : place + ENTROPY_BYTES]
+        for one_ms, place in zip(at_ms, places, strict=True)
+    ]
+    return cast("list[RunId]", ids)
 
 
 def occurrence_run_id(job_id: JobId, scheduled_ms: int, kind: str) -> RunId:
@@ -66,6 +87,22 @@ def job_text(job_id: bytes) -> str:
 
 def run_text(run_id: bytes) -> str:
     return "run_" + _encode(run_id)
+
+
+def run_texts(run_ids: Iterable[bytes]) -> list[str]:
+    """The same for many, in their order. The ten letters of a millisecond are found once."""
+    triples, texts = _TRIPLES, []
+    fronts: dict[bytes, str] = {}
+    for time, high, low in _PARTS.iter_unpack(b"".join(run_ids)):
+        front = fronts.get(time)
+        if front is None:
+            front = fronts[time] = run_text(time + bytes(10))[:-16]
+        last = (high & 15) << 16 | low
+        texts.append(
+            f"{front}{triples[high >> 49]}{triples[high >> 34 & 32767]}{triples[high >> 19 & 32767]}"
+            f"{triples[high >> 4 & 32767]}{triples[last >> 5]}{_ALPHABET[last & 31]}"
+        )
+    return texts
 
 
 def parse_job_id(text: str, *, field: str = "job_id") -> JobId:

@@ -8,6 +8,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from dueline.domain import limits
 
+_GOOD = re.compile(r"[Hh][Tt][Tt][Pp][Ss]?://([!$-.0-;=@-\[\]_a-z~]*)(?:[/?][!$-;=?-\[\]_a-z~]*)?")
 _PLAIN = re.compile(r"[!-~]*")
 _FORBIDDEN = re.compile(r'["<>\\^`{|}]')
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?]*)(?P<rest>.*)")
@@ -22,6 +23,10 @@ _NUMERIC = re.compile(r"\d+|0[xX][0-9A-Fa-f]*")
 @lru_cache(maxsize=4_096)
 def url_problem(url: str) -> str | None:
     """Why a URL cannot be a target, or None. Only http and https, no user info, no fragment, a host that reads in one way."""
+    good = _GOOD.fullmatch(url)
+    if good and len(url) <= limits.URL_LETTERS_MAX:
+        # As a rule nothing but its host is left to ask about.
+        return _authority_problem(good[1])
     if len(url) > limits.URL_LETTERS_MAX:
         return f"is longer than {limits.URL_LETTERS_MAX} letters"
     if not _PLAIN.fullmatch(url):
@@ -43,6 +48,7 @@ def authority(url: str) -> str:
     return "" if parts is None else parts["authority"].lower()
 
 
+@lru_cache(maxsize=4_096)
 def _authority_problem(authority: str) -> str | None:
     if "@" in authority:
         return "must not hold user info (user:password@): send an Authorization header"

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import msgspec
 
 from dueline.domain import changes, endings, limits
-from dueline.domain.asked_runs import AdhocRun, adhoc_run, manual_run
+from dueline.domain.asked_runs import AdhocRun, adhoc_runs, manual_run
 from dueline.domain.errors import Conflict, DuelineError, Invalid, InvalidSchedule, NamesTaken, NotFound, OverQuota
-from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, run_text
+from dueline.domain.ids import JobId, RunId, job_text, new_job_id, new_run_id, new_run_ids, run_text
 from dueline.domain.job import Definition, Job
 from dueline.domain.planning import Position
 from dueline.domain.quotas import Quotas
@@ -294,15 +294,14 @@ class Operations:
 
     async def _adhoc_runs(self, tenant: str, adhoc: Sequence[AdhocRun]) -> list[NewRun]:
         quotas = await self._quotas.of(tenant)
-        for asked in adhoc:
-            quotas.check_payload(asked.execution.target)
+        if quotas.payload_bytes is not None:
+            for asked in adhoc:
+                quotas.check_payload(asked.execution.target)
         await self._quotas.take_runs(tenant, len(adhoc))
         now_ms = self.now_ms()
         dues_ms = [now_ms if asked.due_ms is None else asked.due_ms for asked in adhoc]
-        return [
-            adhoc_run(tenant, asked, new_run_id(due_ms, self._chance.entropy()), due_ms=due_ms)
-            for asked, due_ms in zip(adhoc, dues_ms, strict=True)
-        ]
+        run_ids = new_run_ids(dues_ms, self._chance.entropy(len(adhoc)))
+        return adhoc_runs(tenant, adhoc, run_ids, dues_ms)
 
     async def _write_jobs(
         self, new: dict[int, NewJob], refused: dict[int, Invalid | Conflict], *, atomic: bool, jobs_max: int | None

@@ -23,5 +23,5 @@ class SigningDesk:
 
     async def rotate(self, tenant: str) -> SigningSecrets:
         """Sign with a new secret from now on, and for a while with the one before as well."""
-        secret = new_secret(b"".join(self._chance.entropy() for _ in range(_DRAWS)))
+        secret = new_secret(self._chance.entropy(_DRAWS))
         return await self._store.rotate_signing_secret(tenant, secret)

@@ -12,8 +12,8 @@ from dueline.domain.ids import ENTROPY_BYTES
 class Chance(Protocol):
     """Where random numbers come from: the machine, or a seed."""
 
-    def entropy(self) -> bytes:
-        """Bytes for one id."""
+    def entropy(self, ids: int = 1) -> bytes:
+        """Bytes for so many ids."""
         ...
 
     def fraction(self) -> float:
@@ -22,8 +22,8 @@ class Chance(Protocol):
 
 
 class SystemChance:
-    def entropy(self) -> bytes:
-        return os.urandom(ENTROPY_BYTES)
+    def entropy(self, ids: int = 1) -> bytes:
+        return os.urandom(ENTROPY_BYTES * ids)
 
     def fraction(self) -> float:
         return random.random()

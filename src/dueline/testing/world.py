@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from hashlib import blake2b
-from itertools import count
+from itertools import count, islice
 from typing import Any, Self
 
 import msgspec
@@ -51,8 +51,9 @@ class VirtualChance:
     def __init__(self) -> None:
         self._numbers = count(1)
 
-    def entropy(self) -> bytes:
-        return blake2b(str(next(self._numbers)).encode(), digest_size=10).digest()
+    def entropy(self, ids: int = 1) -> bytes:
+        numbers = islice(self._numbers, ids)
+        return b"".join([blake2b(str(number).encode(), digest_size=10).digest() for number in numbers])
 
     def fraction(self) -> float:
         return int.from_bytes(self.entropy(), "big") / (1 << 80)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
@@ -245,7 +246,7 @@ class ExecutionForm(Protocol):
     def expires_after(self) -> str | None: ...
 
     @property
-    def requires(self) -> list[str]: ...
+    def requires(self) -> Sequence[str]: ...
     @property
     def concurrency(self) -> ConcurrencyForm | int | None: ...
     @property

@@ -72,6 +72,10 @@ class Problems:
         return list(self._found)
 
     @property
+    def any(self) -> bool:
+        return bool(self._found)
+
+    @property
     def full(self) -> bool:
         """Whether looking further would tell the caller nothing more."""
         return len(self._found) >= self._most

@@ -136,8 +136,9 @@ def _gather(value: Any, kind: Any, field: str, problems: Problems) -> Any:
         origin, parts = get_origin(option), get_args(option)
         if isinstance(value, dict) and isinstance(option, type) and issubclass(option, msgspec.Struct):
             return _gather_struct(value, option, field, problems)
-        if isinstance(value, list) and origin is list:
-            return _gather_list(value, parts[0], field, problems)
+        if isinstance(value, list) and origin in (list, tuple):
+            read = _gather_list(value, parts[0], field, problems)
+            return read if read is UNSET else origin(read)
         if isinstance(value, dict) and origin is dict:
             read = {name: _gather(inner, parts[1], f"{field}.{name}", problems) for name, inner in value.items()}
             return {name: inner for name, inner in read.items() if inner is not UNSET}

@@ -41,12 +41,12 @@ class AdhocInput(DedupeInput, msgspec.Struct, frozen=True, kw_only=True, forbid_
     timeout: str = TIMEOUT_DEFAULT
     run_timeout: str | None = None
     expires_after: str | None = None
-    requires: list[str] = []
+    requires: tuple[str, ...] = ()
     concurrency: ConcurrencyForm | int | None = None
     rate: StartRateForm | None = None
     notify: NotifyForm | None = None
     delivery: Delivery = Delivery.AT_LEAST_ONCE
-    tags: list[str] = []
+    tags: tuple[str, ...] = ()
     due_at: str | None = None
 
 
@@ -131,19 +131,23 @@ def to_spec(
     check_region(asked.region, problems)
     if asked.tags:
         check_tags(asked.tags, problems)
-    due_ms = None if asked.due_at is None else read_instant(asked.due_at, "due_at", problems)
-    if due_ms is not None and due_ms < now_ms - limits.AT_PAST_MS_MAX:
-        problems.add("due_at", "lies more than a minute in the past; without it the run is due at once")
     return AdhocSpec(
         execution=to_execution(asked, problems, payload_bytes_max=payload_bytes_max, has_job=False),
         queue=asked.queue,
         priority=asked.priority,
         fairness_key=asked.fairness_key,
         region=asked.region,
-        tags=tuple(asked.tags),
-        due_ms=due_ms,
+        tags=asked.tags,
+        due_ms=None if asked.due_at is None else read_due(asked.due_at, problems, now_ms=now_ms),
         dedupe=to_dedupe(asked, problems),
     )
+
+
+def read_due(text: str, problems: Problems, *, now_ms: int) -> int | None:
+    due_ms = read_instant(text, "due_at", problems)
+    if due_ms is not None and due_ms < now_ms - limits.AT_PAST_MS_MAX:
+        problems.add("due_at", "lies more than a minute in the past; without it the run is due at once")
+    return due_ms
 
 
 def run_view(run: Run, names: Mapping[JobId, str] = _NO_NAMES) -> RunView:

@@ -50,8 +50,7 @@ _HEADER_PREFIX_REFUSED = "dueline-"
 _NEVER_KEPT = frozenset({"set-cookie", "set-cookie2", "authentication-info"})
 """Response headers that hold credentials."""
 _CONNECT_TIMEOUT = format_duration(limits.CONNECT_TIMEOUT_MS_DEFAULT)
-_EXPECTED = write_statuses(SUCCESSES)
-_KEPT = list(KEPT_BY_DEFAULT)
+_EXPECTED = tuple(write_statuses(SUCCESSES))
 
 
 class TlsForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,8 +71,8 @@ class HttpFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     body: Any = None
     body_base64: str | None = None
     connect_timeout: str = _CONNECT_TIMEOUT
-    expected_status: list[int | str] = msgspec.field(default_factory=_EXPECTED.copy)
-    keep_headers: list[str] = msgspec.field(default_factory=_KEPT.copy)
+    expected_status: tuple[int | str, ...] = _EXPECTED
+    keep_headers: tuple[str, ...] = KEPT_BY_DEFAULT
     tls: TlsForm = _TLS
     sign: bool = True
 
@@ -126,6 +125,23 @@ def to_target(
     return _to_http(form, problems, payload_bytes_max=payload_bytes_max, has_job=has_job)
 
 
+def target_like(pattern: Target, form: TargetForm, problems: Problems, *, payload_bytes_max: int) -> Target | None:
+    """The target of an ad-hoc run whose form says the same as that of `pattern`, but for its URL, body and arguments. None where these are
+    not what such a target needs: `to_target` tells."""
+    if isinstance(pattern, TaskTarget):
+        if form.url is not UNSET or form.body is not None:
+            return None
+        args = {} if form.args is UNSET else form.args
+        _check_args(args, problems, payload_bytes_max=payload_bytes_max)
+        return msgspec.structs.replace(pattern, args=args)
+    if form.url is UNSET or form.args is not UNSET:
+        return None
+    check_url(form.url, problems, field="target.url", has_job=False)
+    if form.body is not None:
+        _check_body(form.body, problems, payload_bytes_max=payload_bytes_max, has_job=False)
+    return msgspec.structs.replace(pattern, url=form.url, body=form.body)
+
+
 def target_form(target: Target) -> TargetView:
     """A target as people read it; what they read they may write again."""
     if isinstance(target, TaskTarget):
@@ -143,8 +159,7 @@ def _to_task(form: TargetForm, problems: Problems, *, payload_bytes_max: int) ->
         check_name(task, problems, field="target.task")
     elif not problems.touch("target.task"):
         problems.add("target.task", "is required")
-    if args and (reason := payload_problem(args, payload_bytes_max=payload_bytes_max)):
-        problems.add("target.args", reason)
+    _check_args(args, problems, payload_bytes_max=payload_bytes_max)
     return TaskTarget(task=task, args=args)
 
 
@@ -185,8 +200,8 @@ def _http_form(target: HttpTarget) -> HttpTargetForm:
         body=target.body,
         body_base64=None if target.body_bytes is None else b64encode(target.body_bytes).decode(),
         connect_timeout=_CONNECT_TIMEOUT if timeout_ms is None else format_duration(timeout_ms),
-        expected_status=write_statuses(target.expected_status or SUCCESSES),
-        keep_headers=list(KEPT_BY_DEFAULT if target.keep_headers is None else target.keep_headers),
+        expected_status=tuple(write_statuses(target.expected_status or SUCCESSES)),
+        keep_headers=KEPT_BY_DEFAULT if target.keep_headers is None else target.keep_headers,
         tls=_TLS if tls is None else TlsForm(verify=tls.verify, ca=tls.ca),
         sign=target.sign,
     )
@@ -211,7 +226,7 @@ def _encoded_problem(encoded: bytes | None, payload: Any, *, payload_bytes_max: 
     if len(encoded) > payload_bytes_max:
         return f"is {len(encoded)} bytes long, and may be {payload_bytes_max}: send larger payloads by reference"
     # A text holds a NUL as it is, JSON holds it escaped; a backslash before the escape makes it six innocent letters.
-    if b"\0" in encoded or (b"\\u0000" in encoded and _holds_nul(payload)):
+    if b"\0" in encoded or (b"\\" in encoded and b"\\u0000" in encoded and _holds_nul(payload)):
         return "must not hold NUL characters"
     if encoded.count(b"[") + encoded.count(b"{") > limits.JSON_DEPTH_MAX and _depth(payload) > limits.JSON_DEPTH_MAX:
         return f"must not be nested more than {limits.JSON_DEPTH_MAX} levels deep"
@@ -230,20 +245,28 @@ def _read_method(method: str, problems: Problems) -> str:
 
 def check_url(url: str, problems: Problems, *, field: str, has_job: bool) -> None:
     """A template is looked at as it will be with values put in."""
-    reasons = list(templates.template_problems(url, has_job=has_job)) if "{{" in url else []
-    if not reasons:
+    if "{{" in url:
+        unfillable = list(templates.template_problems(url, has_job=has_job))
+        for reason in unfillable:
+            problems.add(field, reason)
+        if unfillable:
+            return
         template = templates.compile_template(url, templates.in_url)
-        reason = url_problem(url if template is None else template.fill(templates.SAMPLE))
-        reasons = [] if reason is None else [reason]
-    for reason in reasons:
-        problems.add(field, reason)
+        url = url if template is None else template.fill(templates.SAMPLE)
+    if problem := url_problem(url):
+        problems.add(field, problem)
+
+
+def _check_args(args: dict[str, Any], problems: Problems, *, payload_bytes_max: int) -> None:
+    if args and (reason := payload_problem(args, payload_bytes_max=payload_bytes_max)):
+        problems.add("target.args", reason)
 
 
 def _check_body(body: Any, problems: Problems, *, payload_bytes_max: int, has_job: bool) -> None:
     encoded = _encoded(body)
     if reason := _encoded_problem(encoded, body, payload_bytes_max=payload_bytes_max):
         problems.add("target.body", reason)
-    elif encoded is not None and b"{{" in encoded:
+    elif encoded is not None and encoded.count(b"{") > 1 and b"{{" in encoded:
         for path, text in templates.texts_in(body, "target.body"):
             for reason in templates.template_problems(text, has_job=has_job):
                 problems.add(CONTROL.sub("?", path), reason)
@@ -273,7 +296,7 @@ def _read_connect_timeout(timeout: str, problems: Problems) -> int | None:
     return None if timeout_ms == limits.CONNECT_TIMEOUT_MS_DEFAULT else timeout_ms
 
 
-def _read_expected(terms: list[int | str], problems: Problems) -> Statuses:
+def _read_expected(terms: Sequence[int | str], problems: Problems) -> Statuses:
     if terms == _EXPECTED:
         return ()
     if not terms:
@@ -284,7 +307,7 @@ def _read_expected(terms: list[int | str], problems: Problems) -> Statuses:
 
 def _read_kept(names: Sequence[str], problems: Problems) -> tuple[str, ...] | None:
     """In lower case, and in the order of their names: what is the same reads the same."""
-    if names == _KEPT:
+    if names == KEPT_BY_DEFAULT:
         return None
     if len(names) > limits.KEEP_HEADERS_MAX:
         problems.add("target.keep_headers", f"must be at most {limits.KEEP_HEADERS_MAX}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import add
 from typing import Any
 
 _HEADER = struct.Struct(">iiIii")
@@ -73,17 +74,16 @@ def _encode_uuids(values: Sequence[bytes | None]) -> bytes:
 def _encode_texts(values: Sequence[str | None]) -> bytes:
     if not values:
         return _EMPTY.pack(0, 0, _TEXT)
-    parts: list[bytes] = []
-    has_null = 0
-    pack = _LENGTH.pack
-    for value in values:
-        if value is None:
-            has_null = 1
-            parts.append(_NULL)
-        else:
-            text = value.encode()
-            parts += (pack(len(text)), text)
-    return _HEADER.pack(1, has_null, _TEXT, len(values), 1) + b"".join(parts)
+    count = len(values)
+    texts = [value.encode() for value in values if value is not None]
+    lengths = map(_LENGTH.pack, map(len, texts))
+    if len(texts) == count:
+        parts = [_HEADER.pack(1, 0, _TEXT, count, 1)] * (2 * count + 1)
+        parts[1::2], parts[2::2] = lengths, texts
+        return b"".join(parts)
+    present = map(add, lengths, texts)
+    parts = [_NULL if value is None else next(present) for value in values]
+    return _HEADER.pack(1, 1, _TEXT, count, 1) + b"".join(parts)
 
 
 def _decoder_of(kind: int) -> Callable[[bytes], list[Any]]:
