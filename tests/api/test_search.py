@@ -1,7 +1,14 @@
 """Jobs searched over HTTP."""
 
+from collections.abc import Sequence
 from urllib.parse import quote
 
+import pytest
+
+from dueline.domain.ids import JobId
+from dueline.engine.insights import Insights
+from dueline.store.pages import FoundJobs
+from dueline.store.shapes import JobFilter
 from tests.api.serving import ServedApi
 
 
@@ -33,6 +40,29 @@ def test_pages_of_a_search_go_on_and_are_full(own_api: ServedApi) -> None:
         names.append([job["name"] for job in page["items"]])
         cursor = page["next_cursor"]
     assert names == [["needle 4", "needle 3"], ["needle 2", "needle 1"], ["needle 0"]]
+
+
+def test_a_page_that_ends_early_tells_where_to_go_on(own_api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Insights.jobs_with
+
+    async def one(
+        insights: Insights, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int
+    ) -> FoundJobs:
+        """As if it took too long to find another."""
+        jobs = (await whole(insights, match, words, before=before, limit=limit)).jobs
+        return FoundJobs(jobs[:1], jobs[0].id) if jobs else FoundJobs([])
+
+    monkeypatch.setattr(Insights, "jobs_with", one)
+    for number in range(3):
+        own_api.create(name=f"needle {number}", target={"task": "sew"})
+    for path in ("/v1/jobs?q=needle&limit=2", "/v1/jobs?job_type=sew&limit=2", "/job?job_type=sew&limit=2"):
+        names: list[list[str]] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = own_api.call("GET", f"{path}&cursor={cursor}").json
+            names.append([job["name"] for job in page["items"]])
+            cursor = page["next_cursor"]
+        assert names == [["needle 2"], ["needle 1"], ["needle 0"], []], path
 
 
 def test_bad_searches_are_refused(api: ServedApi) -> None:

@@ -12,13 +12,15 @@ from dueline.domain.words import words_in
 from dueline.store.postgres import jobs as jobs_part
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter
-from tests.support.stores import TENANT, a_definition, a_job, changing, create
+from tests.support.stores import TENANT, StoreUnderTest, a_definition, a_job, changing, create
+
+PAGES_MAX = 100
 
 
 async def names(store: Store, *words: str, limit: int = 100, before: JobId | None = None, **match: Any) -> list[str]:
     sought = words_in(" ".join(words))
     found = await store.jobs_with(JobFilter(tenant=TENANT, **match), sought, before=before, limit=limit)
-    return [job.definition.name for job in found]
+    return [job.definition.name for job in found.jobs]
 
 
 @pytest.fixture
@@ -118,7 +120,7 @@ async def test_tenants_of_any_name_find_their_own(store: Store, tenant: str) -> 
     await create(store, a_job("ault nightly", tenant="default"))
     mine = await create(store, a_job("nightly", tenant=tenant))
     found = await store.jobs_with(match, ("nightly",), before=None, limit=10)
-    assert [job.id for job in found] == [mine.id]
+    assert [job.id for job in found.jobs] == [mine.id]
 
 
 @pytest.mark.usefixtures("looked")
@@ -155,7 +157,7 @@ async def test_what_a_job_is_now_counts_and_deleted_ones_do_not(store: Store, jo
     await store.change_job(TENANT, job_id, changing(deleted=True))
     assert await names(store, "renamed") == []
     found = await store.jobs_with(JobFilter(tenant="other"), ("report",), before=None, limit=10)
-    assert found == []
+    assert found.jobs == []
 
 
 @pytest.mark.parametrize("looked_first", [1, 2, 3, 1_000])
@@ -175,4 +177,90 @@ async def test_a_page_is_full_unless_it_is_the_last(
         (rare[-1], 2, []),
     ]:
         found = await store.jobs_with(match, ("rare",), before=before, limit=limit)
-        assert [job.id for job in found] == expected
+        assert [job.id for job in found.jobs] == expected
+
+
+async def walk(store: Store, *words: str, limit: int, **match: Any) -> tuple[list[JobId], int]:
+    """All that have some words, page after page as the API asks for them, and how many pages that took."""
+    seen: list[JobId] = []
+    before: JobId | None = None
+    for pages in range(1, PAGES_MAX):
+        found = await store.jobs_with(JobFilter(tenant=TENANT, **match), words, before=before, limit=limit + 1)
+        shown = [job.id for job in found.jobs[:limit]]
+        assert all(found.edge is None or job_id >= found.edge for job_id in shown), "what is above the edge is told"
+        seen += shown
+        before = shown[-1] if len(found.jobs) > limit else found.edge
+        if before is None:
+            return seen, pages
+    raise AssertionError("the list does not end")
+
+
+BLOCKS = {
+    "one": "0",
+    "one each": "n",
+    "two each": "n / 2",
+    "five each": "n / 5",
+    "one after the other": "n % 3",
+    "the other way round": "20 - n / 4",
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
+@pytest.mark.parametrize("limit", [1, 2, 3, 20])
+async def test_a_search_that_stops_after_each_block_leaves_nothing_out(
+    under_test: StoreUnderTest, monkeypatch: pytest.MonkeyPatch, limit: int, block: str
+) -> None:
+    monkeypatch.setattr(limits, "JOBS_LOOKED_FIRST", 1)
+    monkeypatch.setattr(limits, "JOBS_LOOKED_UP_MAX", 2)
+    monkeypatch.setattr(limits, "SEARCH_PATIENCE_MS", 0)
+    monkeypatch.setattr(jobs_part, "_LOOKED_FOR_ONE", 0)
+    store = under_test.store
+    made: list[JobId] = []
+    for number in range(14):
+        name = f"{'rare' if number in (0, 1, 2, 7, 13) else 'plain'} {number}"
+        tenant = "other" if number in (5, 6, 12) else TENANT
+        made.append((await create(store, a_job(name, tenant=tenant, tags=("even",) if number % 2 == 0 else ()))).id)
+    if under_test.dialect == "postgres":
+        await under_test.tamper(
+            f"UPDATE job_words AS w SET block = {block}"
+            " FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS n FROM jobs) AS j WHERE w.id = j.id"
+        )
+    await store.change_job(TENANT, made[1], changing(state=JobState.PAUSED))
+    asked: list[tuple[list[str], dict[str, Any], tuple[int, ...]]] = [
+        (["rare"], {}, (13, 7, 2, 1, 0)),
+        (["plain"], {}, (11, 10, 9, 8, 4, 3)),
+        (["p"], {"queue": "default"}, (11, 10, 9, 8, 4, 3)),
+        (["rare", "13"], {}, (13,)),
+        (["rare"], {"state": JobState.PAUSED}, (1,)),
+        (["rare"], {"state": JobState.ACTIVE}, (13, 7, 2, 0)),
+        (["plain"], {"tag": "even"}, (10, 8, 4)),
+        (["nowhere"], {}, ()),
+    ]
+    for words, match, numbers in asked:
+        seen, pages = await walk(store, *words, limit=limit, **match)
+        assert seen == [made[number] for number in numbers], (words, match)
+        assert pages <= 2 * len(made)
+
+
+async def test_a_page_tells_how_far_it_looked_and_of_no_one_elses_jobs(
+    under_test: StoreUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if under_test.dialect == "sqlite":
+        pytest.skip("looks at all of them")
+    monkeypatch.setattr(limits, "JOBS_LOOKED_FIRST", 1)
+    monkeypatch.setattr(limits, "SEARCH_PATIENCE_MS", 0)
+    monkeypatch.setattr(jobs_part, "_LOOKED_FOR_ONE", 0)
+    store = under_test.store
+    oldest, middle = [await create(store, a_job(name)) for name in ("old", "hay")]
+    *_, theirs = [await create(store, a_job(name, tenant="other")) for name in ("old", "hay")]
+    await create(store, a_job("new"))
+    await under_test.tamper(
+        "UPDATE job_words AS w SET block = j.n"
+        " FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM jobs) AS j WHERE w.id = j.id"
+    )
+    found = await store.jobs_with(JobFilter(tenant=TENANT), ("old",), before=None, limit=2)
+    assert found.jobs == []
+    assert found.edge is not None
+    assert middle.id < found.edge < theirs.id
+    found = await store.jobs_with(JobFilter(tenant=TENANT), ("old",), before=middle.id, limit=2)
+    assert ([job.id for job in found.jobs], found.edge) == ([oldest.id], None)

@@ -76,7 +76,7 @@ async def test_every_migration_is_applied(old: StoreUnderTest) -> None:
 async def test_living_jobs_are_found_by_their_words(upgraded: Store) -> None:
     for words, found in [(("target",), [FINISHED, PAUSED, ACTIVE]), (("activ", "http"), [ACTIVE]), (("deleted",), [])]:
         page = await upgraded.jobs_with(JobFilter(tenant=TENANT), words, before=None, limit=10)
-        assert [job.id for job in page] == found
+        assert [job.id for job in page.jobs] == found
 
 
 async def test_jobs_are_where_they_were(upgraded: Store) -> None:

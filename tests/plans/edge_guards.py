@@ -6,7 +6,9 @@ from tests.plans.guards import A_JOB_ID, FIRST_ID, LAST_ID, PAGE, JobAt, guard
 # Ids of an index lie close together. Some must be looked up until they were vacuumed.
 ROWS = RUNS_LOOKED_FIRST
 # Of new words that are gathered, and read by everyone who looks for one, as the index says.
-GATHERED_PAGES = 128
+GATHERED_PAGES = 8
+# Of two hundred thousand jobs; all of them are asked.
+BLOCKS, PATIENCE_MS = 13, 60_000
 
 EDGE_GUARDS = [
     guard(
@@ -29,20 +31,38 @@ EDGE_GUARDS = [
     # One of all has the word, and two thousand have the other.
     guard(
         "search of jobs by their words",
-        "jobs.search_all",
-        ["tenant-7", LAST_ID, None, None, PAGE, "'tenant-7\x1f100007':* & 'tenant-7\x1fjob':*"],
+        "jobs.search_blocks",
+        [
+            "tenant-7",
+            LAST_ID,
+            None,
+            None,
+            PAGE,
+            "'\x1etenant-7\x1f100007':* & '\x1etenant-7\x1fjob':*",
+            PAGE,
+            PATIENCE_MS,
+        ],
         by="jobs_pkey",
         rows_max=4,
-        buffers_max=2 * GATHERED_PAGES,
+        buffers_max=BLOCKS * (2 * GATHERED_PAGES + 30),
     ),
-    # All that have the word are found, and no more of them are looked up than a page has.
+    # All of a block that have the word are found, and no more of them are looked up than a page has.
     guard(
         "search of jobs by a word of many",
-        "jobs.search_all",
-        ["tenant-7", LAST_ID, None, None, PAGE, "'tenant-7\x1fjob':* & 'tenant-7\x1f@default'"],
+        "jobs.search_blocks",
+        [
+            "tenant-7",
+            LAST_ID,
+            None,
+            None,
+            PAGE,
+            "'\x1etenant-7\x1fjob':* & '\x1etenant-7\x1f@default'",
+            PAGE,
+            PATIENCE_MS,
+        ],
         by="jobs_pkey",
         rows_max=4 * PAGE,
-        buffers_max=2_000 + 2 * GATHERED_PAGES + 10 * PAGE,
+        buffers_max=BLOCKS * (2 * GATHERED_PAGES + 30) + 20 * PAGE,
     ),
     guard(
         "edge of runs",

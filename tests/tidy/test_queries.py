@@ -60,7 +60,7 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "jobs.edge",
             "jobs.few",
             "jobs.page_of_few_names",
-            "jobs.search_all",
+            "jobs.search_blocks",
             # SQLite asks `look`, and decides in between: nobody has to wait for another answer there.
             "flows.take",
             # SQLite has neither a server's settings nor sessions of others.

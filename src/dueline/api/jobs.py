@@ -140,8 +140,9 @@ async def list_page(surface: Surface, request: Request) -> Response:
     mark = query_mark(noun if job_type is None else f"{noun}&{job_type}", match)
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
     found = await surface.insights.jobs_with(match, words, before=before, limit=limit + 1)
-    next_cursor = make_cursor(mark, found[limit - 1].id) if len(found) > limit else None
-    return _jobs_page(found[:limit], job_type, next_cursor)
+    shown = found.jobs[:limit]
+    last = shown[-1].id if len(found.jobs) > limit else found.edge
+    return _jobs_page(shown, job_type, None if last is None else make_cursor(mark, last))
 
 
 async def _named_page(

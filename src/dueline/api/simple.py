@@ -71,10 +71,11 @@ async def list_page(surface: Surface, request: Request) -> Response:
     query.check()
     before = None if cursor is None else JobId(read_cursor(cursor, mark))
     found = await surface.insights.jobs_with(match, words_in(job_type or ""), before=before, limit=limit + 1)
-    shown = found[:limit]
+    shown = found.jobs[:limit]
+    last = shown[-1].id if len(found.jobs) > limit else found.edge
     # A search finds the words in names and tags, too, and longer ones that begin so.
     items = [view for view in map(_view, shown) if job_type in (None, view.job_type)]
-    return json_answer(Page(items, make_cursor(mark, shown[-1].id) if len(found) > limit else None))
+    return json_answer(Page(items, None if last is None else make_cursor(mark, last)))
 
 
 async def delete(surface: Surface, request: Request) -> Response:

@@ -23,9 +23,13 @@ SEARCH_WORDS_MAX = 16
 """Words of one search, with those that a URL falls into: each of them narrows it, and each is looked up."""
 WORD_LETTERS_MAX = 200
 """Letters of a word that count: longer ones are tokens that nobody types, and no index has room for."""
-JOBS_LOOKED_FIRST = 2_000
-"""Jobs that a search looks at, at least, before it asks the index of words: a few milliseconds. Words that do not fill a page there are had
-by few enough that all of them can be put in order."""
+JOBS_LOOKED_FIRST = 1_000
+"""Jobs that a search looks at, at least, before it asks the index of words: one or two milliseconds. A word that many have fills a page."""
+JOBS_LOOKED_UP_MAX = 2_000
+"""Jobs that a search looks up that the index of words has found, where it does not know the filter: a few milliseconds."""
+SEARCH_PATIENCE_MS = 20
+"""For so long a search asks the index of words for one block of jobs after the other, each of which takes a few milliseconds at most: it
+bounds what a page costs, however many have its words and however few all of them. The next goes on from there."""
 RUNS_LOOKED_FIRST = 1_000
 """Runs that a page is looked for in at first: where most of them fit, that is enough for the largest page."""
 RUNS_LOOKED_MAX = 20_000

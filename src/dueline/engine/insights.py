@@ -14,7 +14,7 @@ from dueline.domain.states import TERMINAL
 from dueline.engine.naming import job_named
 from dueline.runtime.clock import StoreTime
 from dueline.store.names import Names
-from dueline.store.pages import lie_apart
+from dueline.store.pages import FoundJobs, lie_apart
 from dueline.store.protocol import Store
 from dueline.store.shapes import JobFilter, Progress, RunFilter, VersionInForce
 
@@ -61,10 +61,10 @@ class Insights:
     async def jobs(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._store.jobs_page(match, before=before, limit=limit)
 
-    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> FoundJobs:
         """A page of jobs that have words that begin so, in their names, tags, and URLs or tasks: all of them. None: all jobs."""
         if not words:
-            return await self.jobs(match, before=before, limit=limit)
+            return FoundJobs(await self.jobs(match, before=before, limit=limit))
         return await self._store.jobs_with(match, words, before=before, limit=limit)
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:

@@ -1,16 +1,24 @@
-"""How pages of runs are read: there is a way for each index that keeps from looking at all of them."""
+"""How pages are read. Of runs there is a way for each index that keeps from looking at all of them."""
 
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Any
+from typing import Any, NamedTuple
 
-from dueline.domain.ids import RunId, first_id_at
+from dueline.domain.ids import JobId, RunId, first_id_at
+from dueline.domain.job import Job
 from dueline.domain.states import UNSUCCESSFUL, RunState
 from dueline.store.shapes import RunFilter
 
 _FIRST_ID = bytes(16)
 _LAST_ID = b"\xff" * 16
+
+
+class FoundJobs(NamedTuple):
+    """Jobs of a page; and where they are fewer than were asked for and the list goes on, the id down to which all were found."""
+
+    jobs: list[Job]
+    edge: JobId | None = None
 
 
 class RunPage(Enum):

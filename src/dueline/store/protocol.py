@@ -26,6 +26,7 @@ from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.history import FinishedJobStore, HistoryStore
 from dueline.store.names import Names
 from dueline.store.notices import NoticeStore
+from dueline.store.pages import FoundJobs
 from dueline.store.requests import RequestStore
 from dueline.store.retries import RetryStore
 from dueline.store.shapes import (
@@ -107,9 +108,9 @@ class JobStore(Protocol):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Living jobs, newest first, below a job id."""
 
-    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> FoundJobs:
         """The same of those that have for each of some words, as `words_in` makes them, one that begins so: in the name, a tag, or the URL
-        or task. There is one word at least. As many as are asked for are found, unless there are no more."""
+        or task. There is one word at least. Where it took too long to find as many as are asked for, it is all of them down to an edge."""
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         """Living jobs with such names, in the order of these, by code points."""
@@ -132,8 +133,7 @@ class PlanStore(Protocol):
         """
 
     async def crowds(self, shards: Collection[int], *, since_ms: int, until_ms: int, least: int) -> dict[int, int]:
-        """Seconds, by their first milliseconds, from an instant to before another, in which at least so many plans of some shards are to
-        be acted on, and how many."""
+        """How many plans of some shards are due in a second, by its first millisecond, from an instant to before another: if so many."""
 
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
         """Write runs and move schedules in one transaction; answers the jobs for which it happened.

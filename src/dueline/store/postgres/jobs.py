@@ -14,6 +14,7 @@ from dueline.domain.states import JobState
 from dueline.domain.words import words_in
 from dueline.store.history import Finished
 from dueline.store.names import Names
+from dueline.store.pages import FoundJobs
 from dueline.store.postgres.calendars import use_calendars
 from dueline.store.postgres.part import Part, position_columns, queries
 from dueline.store.postgres.reaching import Connection
@@ -37,7 +38,7 @@ _SQL = queries("jobs")
 _LAST_ID = b"\xff" * 16
 _FEW = 10_000
 """Jobs that a filter may let through to be few: so many are read by their ids in some ten milliseconds."""
-_LOOKED_FOR_ONE = 20
+_LOOKED_FOR_ONE = 10
 """Jobs that a search looks at for each that is wanted, before it asks the index of words: one in so many is taken for few."""
 _IDS = "SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL"
 _TAGGED = "SELECT id FROM dueline.job_tags WHERE tenant = $1 AND tag = ${} AND id < $2"
@@ -60,6 +61,8 @@ _PAGES = _by_index(_SQL["page"])
 _SEARCHES = _by_index(_SQL["search"])
 _EDGES = {"": _SQL["edge"], **{name: _SQL["edge"].replace(_IDS, ids.format(4)) for name, (ids, _) in _FILTERS.items()}}
 _FIRST_ID = bytes(16)
+_BLOCK = "\x1e"
+"""What stands for a block in what is sought in each of them."""
 
 
 class JobPart(Part):
@@ -127,17 +130,20 @@ class JobPart(Part):
         rows = await self._database.fetch(_PAGES[await self._rarest(match)], *args)
         return [to_job(row) for row in rows]
 
-    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
-        """A word that many have is found among the newest; only one that few have is asked of the index of words, which has them in no
-        order."""
-        name, below, sought = await self._rarest(match), before or _LAST_ID, _sought(match, words)
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> FoundJobs:
+        """A word that many have is found among the newest; only one that few of those have is asked of the index of words. What that finds
+        is looked up, because it does not know every filter."""
+        name, below = await self._rarest(match), before or _LAST_ID
         edge = await self._edge(match, name, below, max(limits.JOBS_LOOKED_FIRST, _LOOKED_FOR_ONE * limit))
-        args = (match.tenant, below, *_filters(match), limit, sought, edge or _FIRST_ID)
+        args = (match.tenant, below, *_filters(match), limit, _sought(match, words), edge or _FIRST_ID)
         rows = await self._database.fetch(_SEARCHES[name], *args)
-        if len(rows) < limit and edge is not None:
-            args = (match.tenant, below, match.state, match.tag, limit, sought)
-            rows = await self._database.fetch(_SQL["search_all"], *args)
-        return [to_job(row) for row in rows]
+        if len(rows) == limit or edge is None:
+            return FoundJobs([to_job(row) for row in rows])
+        most = limit if match.state is None and match.tag is None else limits.JOBS_LOOKED_UP_MAX
+        sought = _sought(match, words, front=_BLOCK)
+        args = (match.tenant, below, match.state, match.tag, limit, sought, most, limits.SEARCH_PATIENCE_MS)
+        rows = await self._database.fetch(_SQL["search_blocks"], *args)
+        return FoundJobs([to_job(row) for row in rows if row[0] is not None], _above(rows[0]["rest"]))
 
     async def _edge(self, match: JobFilter, name: str, below: bytes, rows: int) -> bytes | None:
         """How far the newest reach. It is known before they are read, so that whatever is deleted meanwhile, all down to it were."""
@@ -199,14 +205,21 @@ def _filters(match: JobFilter) -> tuple[str | None, ...]:
     return match.state, match.queue, match.tag, match.target_type
 
 
-def _sought(match: JobFilter, words: Sequence[str]) -> str:
-    """What the index of words is asked for, as `words_of` of the database writes it: words that begin so, and those of the filters."""
+def _sought(match: JobFilter, words: Sequence[str], *, front: str = "") -> str:
+    """What the index of words is asked for, as `words_of` of the database writes it: words that begin so, and those of the filters.
+    In front of each may stand what does in the index."""
     filters = (("=", match.target_type), ("@", match.queue))
     whole = [*words_in(match.tag or ""), *(f"{sign}{value}" for sign, value in filters if value is not None)]
-    begun = [f"{_quoted(match.tenant, word)}:*" for word in words]
-    return " & ".join([*begun, *(_quoted(match.tenant, word) for word in whole)])
+    tenant = front + match.tenant
+    begun = [f"{_quoted(tenant, word)}:*" for word in words]
+    return " & ".join([*begun, *(_quoted(tenant, word) for word in whole)])
 
 
 def _quoted(tenant: str, word: str) -> str:
     escaped = f"{tenant}\x1f{word}".replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
+
+
+def _above(job_id: bytes | None) -> JobId | None:
+    """The id behind which a list goes on with another."""
+    return None if job_id is None else JobId((int.from_bytes(job_id, "big") + 1).to_bytes(len(job_id), "big"))

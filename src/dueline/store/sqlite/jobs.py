@@ -13,6 +13,7 @@ from dueline.domain.job import Job, JobVersion
 from dueline.domain.states import JobState
 from dueline.store.history import Finished
 from dueline.store.names import Names
+from dueline.store.pages import FoundJobs
 from dueline.store.records import (
     calendar_names,
     created_job,
@@ -47,8 +48,8 @@ class JobPart(Part):
     async def jobs_page(self, match: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         return await self._database.page(_jobs_page, match, before, limit)
 
-    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> list[Job]:
-        return await self._database.page(_jobs_with, match, words, before, limit)
+    async def jobs_with(self, match: JobFilter, words: Sequence[str], *, before: JobId | None, limit: int) -> FoundJobs:
+        return FoundJobs(await self._database.page(_jobs_with, match, words, before, limit))
 
     async def jobs_named(self, match: JobFilter, names: Names, *, limit: int) -> list[Job]:
         return await self._database.page(_jobs_named, match, names, limit)

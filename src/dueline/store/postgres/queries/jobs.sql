@@ -96,24 +96,31 @@ LIMIT $7;
 -- a filter where there is one.
 SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL ORDER BY id DESC OFFSET $3::bigint - 1 LIMIT 1;
 
--- name: search_all
--- The same by the index of words, which has all that have them, in no order: where few have them. Without a filter that the index does not
--- know, no more of them are looked up than are wanted.
+-- name: search_blocks
+-- The same by the index of words, block by block, of as many as it has found in time; those are looked up, because it does not know every
+-- filter. With each goes the newest job of the tenant that is left to be looked at, and without any that alone.
 SELECT
     j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
-FROM dueline.worded($6::tsquery, $2, CASE WHEN $3::text IS NULL AND $4::text IS NULL THEN $5::bigint END) AS f (id)
-CROSS JOIN LATERAL (
-    SELECT * FROM dueline.jobs AS o
-    WHERE
-        o.id = f.id AND CASE WHEN o.tenant = $1 THEN o.deleted_ms IS NULL ELSE false END
-        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
-        AND CASE WHEN $4::text IS NULL THEN true ELSE o.tags @> ARRAY[$4] END
-    OFFSET 0
-) AS j
+    j.updated_ms, j.since_ms, (
+        SELECT o.id FROM dueline.jobs AS o WHERE o.tenant = $1 AND o.id <= f.rest AND o.deleted_ms IS NULL ORDER BY o.id DESC LIMIT 1
+    ) AS rest
+FROM dueline.found($6::text, $2, $7::integer, $8::integer) AS f
+LEFT JOIN LATERAL (
+    SELECT o.*
+    FROM (SELECT u.id FROM unnest(f.ids) AS u (id) ORDER BY u.id DESC OFFSET 0) AS i
+    CROSS JOIN LATERAL (
+        SELECT * FROM dueline.jobs AS o
+        WHERE
+            o.id = i.id AND CASE WHEN o.tenant = $1 THEN o.deleted_ms IS NULL ELSE false END
+            AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
+            AND CASE WHEN $4::text IS NULL THEN true ELSE o.tags @> ARRAY[$4] END
+        OFFSET 0
+    ) AS o
+    ORDER BY i.id DESC
+    LIMIT $5
+) AS j ON true
 LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
-ORDER BY f.id DESC
-LIMIT $5;
+ORDER BY j.id DESC;
 
 -- name: page_of_names
 -- The same from a name on and before another, in the order of names: by their index, whether few of them or very many are there.

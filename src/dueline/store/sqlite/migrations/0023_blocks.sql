@@ -1,0 +1,1 @@
+-- For PostgreSQL only: blocks of words. SQLite looks through them in the order of the ids.
