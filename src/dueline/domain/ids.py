@@ -91,7 +91,7 @@ def run_text(run_id: bytes) -> str:
 
 def run_texts(run_ids: Iterable[bytes]) -> list[str]:
     """The same for many, in their order. The ten letters of a millisecond are found once."""
-    triples, texts = _TRIPLES, []
+    triples, texts = _triples(), []
     fronts: dict[bytes, str] = {}
     for time, high, low in _PARTS.iter_unpack(b"".join(run_ids)):
         front = fronts.get(time)
