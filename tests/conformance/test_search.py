@@ -242,6 +242,27 @@ async def test_a_search_that_stops_after_each_block_leaves_nothing_out(
         assert pages <= 2 * len(made)
 
 
+async def test_blocks_that_few_jobs_are_left_of_are_put_together(
+    under_test: StoreUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if under_test.dialect == "sqlite":
+        pytest.skip("has no blocks")
+    monkeypatch.setattr(limits, "JOBS_LOOKED_FIRST", 1)
+    monkeypatch.setattr(limits, "SEARCH_PATIENCE_MS", 0)
+    monkeypatch.setattr(limits, "WORDS_MOVED_MAX", 4)
+    monkeypatch.setattr(jobs_part, "_LOOKED_FOR_ONE", 0)
+    store = under_test.store
+    made = [(await create(store, a_job(f"few {number}"))).id for number in range(12)]
+    await under_test.tamper(
+        "UPDATE job_words AS w SET block = 3 * j.n"
+        " FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM jobs) AS j WHERE w.id = j.id"
+    )
+    assert await walk(store, "few", limit=20) == (made[::-1], 12)
+    passes = [await store.forget_deleted(keep_days=1, limit=10) for _ in range(4)]
+    assert passes == [True, True, False, False]
+    assert await walk(store, "few", limit=20) == (made[::-1], 2)
+
+
 async def test_a_page_tells_how_far_it_looked_and_of_no_one_elses_jobs(
     under_test: StoreUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

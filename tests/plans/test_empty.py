@@ -34,6 +34,7 @@ GROUP BY c.relname
 MEANT = {
     # The first entry of an index, some of the few that it was made for, or all of them.
     "cancels.sweep_found walks runs_cancel",
+    "history.scattered_words walks job_words_blocks",
     "runs.chores walks flows_finish",
     "runs.chores walks gate_places_run",
     "runs.chores walks gates_pkey",

@@ -61,6 +61,8 @@ ONLY_IN: dict[str, frozenset[str]] = {
             "jobs.few",
             "jobs.page_of_few_names",
             "jobs.search_blocks",
+            "history.gather_words",
+            "history.scattered_words",
             # SQLite asks `look`, and decides in between: nobody has to wait for another answer there.
             "flows.take",
             # SQLite has neither a server's settings nor sessions of others.

@@ -272,6 +272,8 @@ EXPIRE_BATCH = 100
 """Finished jobs that are looked at in one step: each that goes is a transaction of its own, and firing goes first."""
 JOBS_FORGOTTEN_MAX = 200
 """Deleted jobs that are forgotten in one transaction: for each, every day of history is asked whether it has runs of it."""
+WORDS_MOVED_MAX = 2_000
+"""Jobs whose words are put into another block of their index in one transaction: some tens of milliseconds."""
 FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000

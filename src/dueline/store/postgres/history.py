@@ -113,4 +113,7 @@ async def _forget_deleted(connection: Connection, to_ms: int, limit: int) -> int
     gone = [row["id"] for row in await connection.fetch(_SQL["deleted"], to_ms, limit)]
     for statement in _FORGET_JOBS:
         await connection.execute(statement, gone)
-    return len(gone)
+    # They were found by words when they lived: what they left of the blocks of these is put together.
+    rows = await connection.fetch(_SQL["scattered_words"], limits.WORDS_MOVED_MAX)
+    await connection.execute(_SQL["gather_words"], [row["id"] for row in rows], [row["goal"] for row in rows])
+    return limit if len(rows) == limits.WORDS_MOVED_MAX else len(gone)

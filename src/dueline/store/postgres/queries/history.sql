@@ -90,3 +90,29 @@ DELETE FROM dueline.retentions WHERE job_id = ANY($1::uuid[]);
 
 -- name: forget_jobs
 DELETE FROM dueline.jobs WHERE id = ANY($1::uuid[]);
+
+-- name: scattered_words
+-- Some jobs whose words are to go into another block of their index, with that. Blocks that are next to each other and have few jobs left are put
+-- together, because who searches asks all of them: a quarter of a block is few, and a half is enough. The newest is being filled. A job that
+-- somebody changes now is left for another time.
+WITH counted AS (
+    SELECT block, count(*) AS jobs FROM dueline.job_words WHERE block >= 0 GROUP BY block
+), placed AS (
+    SELECT block, jobs, count(*) FILTER (WHERE jobs >= 4096) OVER (ORDER BY block) AS place, max(block) OVER () AS newest FROM counted
+), heaped AS (
+    SELECT block, place, div(sum(jobs) OVER (PARTITION BY place ORDER BY block), 8192) AS heap FROM placed WHERE jobs < 4096 AND block < newest
+), aimed AS (
+    SELECT block, min(block) OVER (PARTITION BY place, heap) AS goal FROM heaped
+)
+SELECT w.id, a.goal
+FROM (SELECT block, goal FROM aimed WHERE block <> goal ORDER BY block LIMIT $1) AS a
+CROSS JOIN LATERAL (
+    SELECT o.id FROM dueline.job_words AS o WHERE o.block >= 0 AND o.block = a.block ORDER BY o.id LIMIT $1 FOR UPDATE SKIP LOCKED
+) AS w
+LIMIT $1;
+
+-- name: gather_words
+-- Put them there.
+UPDATE dueline.job_words AS w SET block = f.block
+FROM ROWS FROM (unnest($1::uuid[], $2::integer[]), generate_subscripts($1::uuid[], 1)) AS f (id, block)
+WHERE w.id = f.id AND w.id = ANY($1::uuid[]);
