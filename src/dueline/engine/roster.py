@@ -28,7 +28,7 @@ class Roster:
         self.schedulers: frozenset[BootId] = frozenset()
 
     async def step(self) -> float:
-        nodes = await self._store.nodes()
+        nodes = await self._store.pulses()
         # Stamped when the answer is here: a slow one must not count as silence.
         now_s = self._clock.monotonic_s()
         self._silence.observe({node.boot_id: node.beat for node in nodes}, now_s=now_s)
