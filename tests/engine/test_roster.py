@@ -132,6 +132,21 @@ async def test_schedulers_are_those_that_schedule_and_stay(watch: Watch) -> None
     assert watch.roster.schedulers == {A}
 
 
+async def test_everybody_agrees_on_one_who_goes_first(watch: Watch) -> None:
+    """Of those that schedule and stay; and on another as soon as it is gone."""
+    assert not watch.roster.is_first(A)
+    watch.store.put(A, role=Role.WORKER)
+    watch.store.put(B, role=Role.SCHEDULER, expired=True)
+    watch.store.put(C)
+    await watch.look()
+    assert [watch.roster.is_first(one) for one in (A, B, C)] == [False, True, False]
+    await watch.look(after_s=limits.LEASE_S)
+    assert [watch.roster.is_first(one) for one in (A, B, C)] == [False, False, True]
+    watch.store.put(C, draining=True)
+    await watch.look()
+    assert [watch.roster.is_first(one) for one in (A, B, C)] == [False, False, False]
+
+
 async def test_changes_are_told_and_nothing_else(watch: Watch) -> None:
     await watch.look()
     assert watch.changes == []
