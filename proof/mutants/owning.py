@@ -121,7 +121,10 @@ OWNING = [
     Mutant(
         "lease_never_expires",
         "a process that is dead is never declared so",
-        (Edit(_MEMBERS, "expires_ms < now_ms() AS expired", "0 AS expired"),),
+        (
+            Edit(_MEMBERS, "beat, expires_ms < now_ms() AS expired", "beat, 0 AS expired"),
+            Edit(_MEMBERS, "started_ms, expires_ms < now_ms() AS expired", "started_ms, 0 AS expired"),
+        ),
         (SIMULATION, MODEL),
     ),
     Mutant(

@@ -4,7 +4,7 @@ import pytest
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
-from dueline.store.fleet import Beat, Node, Role
+from dueline.store.fleet import Beat, Node, Pulse, Role
 from dueline.store.protocol import Store
 from tests.support.stores import START_MS, StoreClock, register
 
@@ -24,6 +24,22 @@ async def test_a_registered_process_is_listed(store: Store) -> None:
             draining=False,
             beat_ms=START_MS,
         )
+    ]
+
+
+async def test_of_each_process_is_told_whether_it_lives(store: Store, clock: StoreClock) -> None:
+    first = await register(store, "s1", role=Role.SCHEDULER, lease_s=8)
+    second = await register(store, "w1", role=Role.WORKER, lease_s=8)
+    third = await register(store, "w2", role=Role.ALL, lease_s=8)
+    await clock.advance(8.001)
+    await store.beat(second, lease_s=8)
+    await store.beat(third, lease_s=8)
+    await store.drain(second)
+    await store.ask_drain(third)
+    assert await store.pulses() == [
+        Pulse(first, Role.SCHEDULER, "here", 1, beat=0, expired=True, draining=False),
+        Pulse(second, Role.WORKER, "here", 1, beat=1, expired=False, draining=True),
+        Pulse(third, Role.ALL, "here", 1, beat=1, expired=False, draining=True),
     ]
 
 

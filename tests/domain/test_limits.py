@@ -32,6 +32,12 @@ def test_polling_alone_is_quick_enough_for_a_start_within_a_second() -> None:
     assert limits.WAKEUP_GAP_S < limits.POLL_S
 
 
+def test_what_the_first_leaves_undone_is_made_ready_in_time_by_the_others() -> None:
+    assert limits.GATHER_S * 1000 < limits.YIELD_MS
+    assert limits.YIELD_MS + limits.POLL_S * 1000 < limits.AHEAD_MS
+    assert limits.SWEEP_S < limits.SWEEP_OTHERS_S
+
+
 def test_the_look_ahead_is_no_longer_than_the_finest_schedule() -> None:
     assert limits.AHEAD_MS <= limits.EVERY_MS_MIN
 

@@ -53,7 +53,7 @@ class FakeStore:
 class Stage:
     """A promoter before a store, with a clock that moves when told to."""
 
-    def __init__(self, upcoming: Upcoming, *, count: int = 0, waiting: int = 1) -> None:
+    def __init__(self, upcoming: Upcoming, *, count: int = 0, waiting: int = 1, first: bool = True) -> None:
         self.clock = ManualClock(START_MS)
         self.store = FakeStore(upcoming, count, waiting)
         node = NewNode(boot_id=BootId("b1"), role=Role.ALL, host="here", pid=1, version="1")
@@ -64,6 +64,7 @@ class Stage:
             membership,
             Definitions(cast(JobStore, self.store)),
             missed_due_ms=lambda now_ms: now_ms,
+            first=lambda: first,
         )
 
 
@@ -101,6 +102,16 @@ async def test_it_wakes_when_a_token_comes_and_asks_what_follows() -> None:
     assert await step(NEAR_MS + 100, START_MS + 300) == (0.1, 0, 0)
     assert await step(None, START_MS) == (0.0, 0, 1)
     assert await step(NEAR_MS, START_MS - 5) == (0.0, 1, 1)
+
+
+async def test_the_others_do_in_a_moment_what_the_first_left_undone() -> None:
+    """And not long before it is time, but before it."""
+    at_once = Stage(Upcoming(NEAR_MS, START_MS), first=False)
+    assert await at_once.promoter.step() == limits.YIELD_MS / 1000
+    assert (at_once.store.promoted, at_once.store.refilled) == (0, 0)
+    at_once.clock.advance(limits.YIELD_MS / 1000)
+    assert await at_once.promoter.step() == 0.0
+    assert (at_once.store.promoted, at_once.store.refilled) == (1, 1)
 
 
 @pytest.mark.parametrize(

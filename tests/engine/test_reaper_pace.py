@@ -40,7 +40,15 @@ class Scene:
         node = NewNode(boot_id=BootId("b1"), role=Role.ALL, host="here", pid=1, version="1")
         membership = Membership(cast(MemberStore, self.store), self.clock, node)
         definitions = Definitions(cast(JobStore, self.store))
-        self.reaper = Reaper(cast(ReaperStore, self.store), membership, definitions, self.clock, SystemChance())
+        self.first = True
+        self.reaper = Reaper(
+            cast(ReaperStore, self.store),
+            membership,
+            definitions,
+            self.clock,
+            SystemChance(),
+            first=lambda: self.first,
+        )
 
     async def looks_in(self, sweeps: int) -> int:
         before = self.store.looks
@@ -57,6 +65,12 @@ def scene() -> Scene:
 async def test_a_quick_look_is_made_at_every_sweep(scene: Scene) -> None:
     scene.store.look_s = limits.SWEEP_S / 50
     assert await scene.looks_in(10) == 10
+
+
+async def test_only_the_first_of_several_sweeps_often(scene: Scene) -> None:
+    assert await scene.reaper.step() == limits.SWEEP_S
+    scene.first = False
+    assert await scene.reaper.step() == limits.SWEEP_OTHERS_S
 
 
 async def test_looks_that_take_long_are_made_rarely(scene: Scene) -> None:

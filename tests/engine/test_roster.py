@@ -9,7 +9,7 @@ from dueline.domain import limits
 from dueline.domain.ids import BootId
 from dueline.engine.roster import Roster
 from dueline.runtime.clock import ManualClock
-from dueline.store.fleet import MemberStore, Node, Role
+from dueline.store.fleet import MemberStore, Pulse, Role
 
 A, B, C = BootId("a"), BootId("b"), BootId("c")
 
@@ -18,18 +18,16 @@ class FakeStore:
     """Some nodes. It buries whom it is told to, unless they have come back meanwhile."""
 
     def __init__(self) -> None:
-        self.registered: dict[BootId, Node] = {}
+        self.registered: dict[BootId, Pulse] = {}
         self.buried: list[BootId] = []
         self.revived: set[BootId] = set()
 
     def put(
         self, boot_id: BootId, *, beat: int = 1, role: Role = Role.ALL, expired: bool = False, draining: bool = False
     ) -> None:
-        self.registered[boot_id] = Node(
-            boot_id=boot_id, role=role, host="here", pid=1, version="1", beat=beat, started_ms=0, expired=expired, draining=draining
-        )  # fmt: skip
+        self.registered[boot_id] = Pulse(boot_id, role, "here", 1, beat, expired, draining)
 
-    async def nodes(self) -> list[Node]:
+    async def pulses(self) -> list[Pulse]:
         return list(self.registered.values())
 
     async def bury(self, boot_id: BootId) -> bool:
@@ -132,6 +130,21 @@ async def test_schedulers_are_those_that_schedule_and_stay(watch: Watch) -> None
     await watch.look()
     assert watch.roster.registered == {A, B, C}
     assert watch.roster.schedulers == {A}
+
+
+async def test_everybody_agrees_on_one_who_goes_first(watch: Watch) -> None:
+    """Of those that schedule and stay; and on another as soon as it is gone."""
+    assert not watch.roster.is_first(A)
+    watch.store.put(A, role=Role.WORKER)
+    watch.store.put(B, role=Role.SCHEDULER, expired=True)
+    watch.store.put(C)
+    await watch.look()
+    assert [watch.roster.is_first(one) for one in (A, B, C)] == [False, True, False]
+    await watch.look(after_s=limits.LEASE_S)
+    assert [watch.roster.is_first(one) for one in (A, B, C)] == [False, False, True]
+    watch.store.put(C, draining=True)
+    await watch.look()
+    assert [watch.roster.is_first(one) for one in (A, B, C)] == [False, False, False]
 
 
 async def test_changes_are_told_and_nothing_else(watch: Watch) -> None:

@@ -61,7 +61,7 @@ HOT = {
     "notices.any": "SCAN runs USING INDEX runs_notifies",
     "notices.keep": "SEARCH runs USING PRIMARY KEY (id=?)",
     "plans.next_due": "SEARCH plans USING COVERING INDEX plans_due (due_ms>?)",
-    "plans.stale": "SEARCH p USING INDEX plans_stale (shard=?)",
+    "plans.stale": "SCAN p USING INDEX plans_stale",
     "plans.spoil_zoned": "SEARCH plans USING INDEX plans_zoned (shard=?)",
     "plans.follow": "SEARCH plans USING PRIMARY KEY (job_id=?)",
     "cancels.cancels_of": "SCAN runs USING INDEX runs_cancel",

@@ -39,7 +39,7 @@ from tests.simulation.definitions import (
 )
 from tests.simulation.journal import CHANGES, Deed, Journal, Operation, Told
 from tests.simulation.link import Link, Network
-from tests.simulation.loop import OWNER, Ready, Timer
+from tests.simulation.loop import OWNER, Ready
 from tests.simulation.trace import Fact
 
 JOBS_MAX = 9
@@ -69,7 +69,7 @@ class Client:
         self.dead = False
         self.mortal = False
         self.paused = False
-        self.frozen: list[Ready | Timer] = []
+        self.frozen: list[Ready] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self._network = network
         self._journal = journal

@@ -23,10 +23,10 @@ class MachineClock:
         self._rate = 1 + random.uniform(-2e-5, 2e-5)
 
     def wall_ms(self) -> int:
-        return START_MS + int(self._loop.time() * 1000 + self._wall_off_ms)
+        return START_MS + int(self._loop.now_s * 1000 + self._wall_off_ms)
 
     def monotonic_s(self) -> float:
-        return self._began_s + self._loop.time() * self._rate
+        return self._began_s + self._loop.now_s * self._rate
 
     def step(self, by_ms: float) -> None:
         self._wall_off_ms += by_ms
@@ -49,13 +49,13 @@ class StoreClock:
         self.steps: list[Step] = []
 
     def wall_ms(self) -> int:
-        return START_MS + int(self._loop.time() * 1000) + self._off_ms
+        return START_MS + int(self._loop.now_s * 1000) + self._off_ms
 
     def monotonic_s(self) -> float:
-        return self._loop.time()
+        return self._loop.now_s
 
     def step(self, by_ms: int) -> None:
-        self.steps.append(Step(self._loop.time(), self.wall_ms(), by_ms))
+        self.steps.append(Step(self._loop.now_s, self.wall_ms(), by_ms))
         self._off_ms += by_ms
 
     def reached_s(self, at_ms: int) -> float:

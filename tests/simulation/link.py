@@ -23,7 +23,8 @@ TIMEOUT_S = 5.0
 _QUICK_S, _SPREAD_S = 0.0002, 0.002
 """What a call takes on its way, each way."""
 _AT_ONCE_S = 0.0015
-"""A call that would be there sooner is there at once: most are, and that saves a timer each."""
+"""A call that would be there sooner is there at once: most are, and that saves a timer each. So is an answer by which nobody gets or gives
+anything: most questions are of that kind, and nothing becomes of them."""
 _AWAY_S = 0.5
 """How long whoever was told that the store is away lets it be."""
 _MATTERS: dict[str, Callable[[Any], object]] = {
@@ -34,14 +35,16 @@ _MATTERS: dict[str, Callable[[Any], object]] = {
     "finish": bool,
     "take_shards": bool,
     "register": lambda _: True,
+    "beat": lambda _: False,
 }
-"""Calls by which somebody gets or gives something, and whether an answer says so: these answers may be late by seconds, and much can happen
-until they are there."""
+"""Calls by which somebody gets or gives something, and whether an answer says so: these answers always travel, may be late by seconds, and
+much can happen until they are there. A beat gives a lease, which whoever asks for it counts from then."""
 _LATE_S_MAX = 4.5
 _STRIKES = (Fault.FAIL_BEFORE, Fault.LOST_REPLY, Fault.DELAY, Fault.STALL, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 _WEIGHTS = (36, 36, 12, 8, 4, 4)
 _CLIENTS_TIMES = 5
 """So many times as often a call of a client goes wrong: it makes few of them, and each matters."""
+_MANY = (list, set, dict, frozenset)
 _ONLY_MORTALS = (Fault.STALL, Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 
 Method = Callable[..., Coroutine[Any, Any, Any]]
@@ -107,30 +110,38 @@ class Link:
         self.wish: Wish | None = None
         self.wakes: list[WakeUp] = []
         self.belief = Belief(network.clock)
-
-    def listen(self, wake: WakeUp) -> None:
-        self.wakes.append(wake)
+        self._far_end = FarEnd(self)
 
     def as_store(self) -> Store:
-        return cast(Store, self)
+        return cast(Store, self._far_end)
 
-    def __getattr__(self, name: str) -> Any:
+    def method(self, name: str) -> Callable[..., asyncio.Future[Any]]:
+        """A method of the store, as it is called from here."""
         method: Method = getattr(self._network.store, name)
 
         def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
             return self._ask(name, method, args, kwargs)
 
-        setattr(self, name, call)
         return call
 
     def _ask(self, name: str, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> asyncio.Future[Any]:
         network, loop = self._network, self._network.loop
         if self._caller.dead:
             raise asyncio.CancelledError
-        reply: asyncio.Future[Any] = loop.create_future()
-        now_s = loop.time()
+        reply: asyncio.Future[Any] = asyncio.Future(loop=loop)
+        now_s = loop.now_s
         there_s = _QUICK_S + self._chance() * _SPREAD_S
-        fault = self._strike()
+        fault = self._strike() if network.strike_chance else None
+        if fault is None and there_s < _AT_ONCE_S and now_s >= self.cut_until_s and now_s >= network.slow_until_s:
+            answer, error = self._carry_out(name, method, args, kwargs, self.wish)
+            back_s = _QUICK_S + self._chance() * _SPREAD_S
+            if back_s >= _AT_ONCE_S or name in _MATTERS:
+                self._send_back(Asked(name, method, args, kwargs, reply, None, self.wish, now_s), answer, error, back_s)
+            elif error is None:
+                reply.set_result(answer)
+            else:
+                reply.set_exception(error)
+            return reply
         if now_s < self.cut_until_s or fault is Fault.FAIL_BEFORE:
             self._trace(name, "cut off" if fault is None else fault)
             loop.pass_on(TIMEOUT_S if fault is None else there_s, _fail, reply, name)
@@ -145,16 +156,11 @@ class Link:
             there_s += self._random.uniform(0.05, 1.5)
         if there_s > TIMEOUT_S:
             loop.pass_on(TIMEOUT_S, _fail, reply, name)
-        asked = Asked(name, method, args, kwargs, reply, fault, self.wish, now_s)
-        if there_s < _AT_ONCE_S:
-            self._take_effect(asked)
-        else:
-            loop.pass_on(there_s, self._take_effect, asked)
+        loop.pass_on(there_s, self._take_effect, Asked(name, method, args, kwargs, reply, fault, self.wish, now_s))
         return reply
 
     def _strike(self) -> Fault | None:
-        chance = self._network.strike_chance
-        if not chance or self._chance() >= chance * (1 if self._caller.mortal else _CLIENTS_TIMES):
+        if self._chance() >= self._network.strike_chance * (1 if self._caller.mortal else _CLIENTS_TIMES):
             return None
         fault = self._random.choices(_STRIKES, _WEIGHTS)[0]
         if not self._caller.mortal and fault in _ONLY_MORTALS:
@@ -164,35 +170,46 @@ class Link:
         return fault
 
     def _take_effect(self, asked: Asked) -> None:
-        network, name = self._network, asked.name
+        network = self._network
         if self._caller.dead:
             if self._chance() < 0.5:
                 return
             network.trace.facts[Fact.EFFECT_AFTER_DEATH] += 1
         elif asked.reply.done():
             network.trace.facts[Fact.LATE_EFFECT] += 1
-        answer, error = _carry_out(asked.method(*asked.args, **asked.kwargs))
-        self._trace(name, _told(answer, error))
-        if error is None:
-            network.owners.saw(name, asked.args, asked.kwargs, answer)
-            if asked.wish is not None:
-                asked.wish.took_effect(name, answer, asked.args)
-        else:
-            network.owners.refused(error)
+        answer, error = self._carry_out(asked.name, asked.method, asked.args, asked.kwargs, asked.wish)
         if asked.fault is Fault.CRASH_AFTER:
-            self._trace(name, asked.fault)
+            self._trace(asked.name, asked.fault)
             self._caller.crash()
             return
         if asked.fault is Fault.STALL:
             self._caller.stall(self._random.choice([2.0, 7.0, 9.0, 12.0, 20.0, 30.0]))
-        self._send_back(asked, answer, error)
-
-    def _send_back(self, asked: Asked, answer: Any, error: DuelineError | None) -> None:
-        network, loop = self._network, self._network.loop
-        now_s = loop.time()
         back_s = _QUICK_S + self._chance() * _SPREAD_S
-        if now_s < network.slow_until_s:
+        if network.loop.now_s < network.slow_until_s:
             back_s += self._random.uniform(0.05, 1.5)
+        if back_s < _AT_ONCE_S and asked.name not in _MATTERS:
+            self._arrive(asked, answer, error)
+        else:
+            self._send_back(asked, answer, error, back_s)
+
+    def _carry_out(
+        self, name: str, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any], wish: Wish | None
+    ) -> tuple[Any, DuelineError | None]:
+        """The effect of a call, seen by all who watch."""
+        network = self._network
+        answer, error = _ended(method(*args, **kwargs))
+        network.trace.add(network.loop.now_s, self._caller.name, name, _told(answer, error))
+        if error is not None:
+            network.owners.refused(error)
+            return None, error
+        network.owners.saw(name, args, kwargs, answer)
+        if wish is not None:
+            wish.took_effect(name, answer, args)
+        return answer, None
+
+    def _send_back(self, asked: Asked, answer: Any, error: DuelineError | None, back_s: float) -> None:
+        network, loop = self._network, self._network.loop
+        now_s = loop.now_s
         matters = _MATTERS.get(asked.name) if network.late_chance and error is None else None
         if matters is not None and matters(answer) and self._chance() < network.late_chance:
             back_s += self._random.uniform(0.2, _LATE_S_MAX)
@@ -227,6 +244,22 @@ class Link:
         self._network.trace.add(self._network.loop.time(), self._caller.name, name, became)
 
 
+class FarEnd:
+    """What the store looks like from this end of a line. Its methods are made when they are first asked for; the line itself has none of
+    that, because whatever has a `__getattr__` finds its own attributes slowly."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def listen(self, wake: WakeUp) -> None:
+        self._link.wakes.append(wake)
+
+    def __getattr__(self, name: str) -> Any:
+        call = self._link.method(name)
+        setattr(self, name, call)
+        return call
+
+
 class Asked:
     """One call, from the question to its answer."""
 
@@ -256,7 +289,7 @@ class Asked:
         """How often the store's clock had been set when it took effect."""
 
 
-def _carry_out(coroutine: Coroutine[Any, Any, Any]) -> tuple[Any, DuelineError | None]:
+def _ended(coroutine: Coroutine[Any, Any, Any]) -> tuple[Any, DuelineError | None]:
     """The store is inline: a call of it ends before it waits for anything."""
     try:
         coroutine.send(None)
@@ -275,7 +308,7 @@ def _fail(reply: asyncio.Future[Any], name: str) -> None:
 def _told(answer: Any, error: DuelineError | None) -> str | int:
     if error is not None:
         return type(error).__name__
-    if isinstance(answer, list | set | dict | frozenset):
+    if isinstance(answer, _MANY):
         return len(answer)
     return "" if answer is None else answer.__class__.__name__
 

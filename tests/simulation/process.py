@@ -20,7 +20,7 @@ from dueline.worker.options import WorkerOptions
 from dueline.worker.worker import Worker
 from tests.simulation.clocks import MachineClock, SeededChance
 from tests.simulation.link import Link, Network
-from tests.simulation.loop import OWNER, Ready, Timer
+from tests.simulation.loop import OWNER, Ready
 from tests.simulation.target import SimExecutor, SimTarget
 from tests.simulation.trace import Fault
 
@@ -48,7 +48,7 @@ class SimProcess:
         self.role = role
         self._executes = role is not Role.SCHEDULER
         self.paused = False
-        self.frozen: list[Ready | Timer] = []
+        self.frozen: list[Ready] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self.dead = False
         self.mortal = True

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.simulation.loop import OWNER, Ready, Standstill, Timer, VirtualLoop
+from tests.simulation.loop import OWNER, Ready, Standstill, VirtualLoop
 
 
 class Machine:
     def __init__(self) -> None:
         self.paused = False
-        self.frozen: list[Ready | Timer] = []
+        self.frozen: list[Ready] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self.context = Context()
         self.context.run(OWNER.set, self)

@@ -18,17 +18,18 @@ from dueline.domain import limits
 from dueline.domain.ids import JobId, RunId, run_text
 from dueline.domain.run import Run
 from dueline.domain.states import TERMINAL, JobState, RunState
-from tests.simulation.chaos import Chaos, weather_of
+from tests.simulation.chaos import Chaos, Weather, weather_of
 from tests.simulation.check import check
 from tests.simulation.client import Client
 from tests.simulation.clocks import StoreClock
 from tests.simulation.definitions import TENANTS, TIMEOUT_MS_MAX
-from tests.simulation.evidence import Evidence, SimStore, all_runs, dead_letters, read_ledger
-from tests.simulation.fleet import Fleet, layout_of
+from tests.simulation.evidence import Evidence, all_runs, dead_letters, read_ledger
+from tests.simulation.fleet import Fleet, Layout, layout_of
 from tests.simulation.journal import Journal
 from tests.simulation.link import Network
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.owners import Owners
+from tests.simulation.store import SimStore
 from tests.simulation.target import Hit, SimTarget
 from tests.simulation.trace import Fact, Fault, Trace
 
@@ -80,14 +81,22 @@ def simulate(seed: int, *, minutes: float, keep: bool = False) -> Report:
     )
 
 
+def processes_of(seed: int) -> int:
+    """How many processes a seed begins with, and so how long it takes, more or less."""
+    return sum(_beginning(seed)[2].values())
+
+
+def _beginning(seed: int) -> tuple[Random, Weather, Layout]:
+    random = Random(f"{seed}/world")
+    return random, weather_of(random), layout_of(random)
+
+
 class World:
     def __init__(self, loop: VirtualLoop, trace: Trace, seed: int) -> None:
-        self._random = Random(f"{seed}/world")
+        self._random, self._weather, layout = _beginning(seed)
         self._seed = str(seed)
         self._loop = loop
         self._trace = trace
-        self._weather = weather_of(self._random)
-        layout = layout_of(self._random)
         self._clock = StoreClock(loop)
         self._store = SimStore(self._clock)
         self._owners = Owners(trace, self._clock)

@@ -351,6 +351,11 @@ TIME_CHECK_S = 5.0
 ROSTER_S = 1.0
 """How often processes look at each other's beats. With the lease it bounds a failover."""
 SWEEP_S = 2.0
+"""How often one process looks, for all, after what others left behind: the first of those that schedule."""
+SWEEP_OTHERS_S = 10.0
+"""How often the others do, in case it cannot. When it dies they do at once, as soon as that is known."""
+YIELD_MS = 300
+"""For so long they leave what comes near to it. What they make ready then still is before its time, and the polls see it."""
 DEFINITIONS_KEPT = 100_000
 """Job versions that a process keeps in memory, at about 1.5 KB each. To read one again takes as long as the rest of its firing, and as long
 again where it is carried out: all that fire within ten seconds should fit."""

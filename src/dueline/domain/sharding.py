@@ -25,10 +25,13 @@ def shards_of(boot_id: BootId, live: Collection[BootId]) -> frozenset[int]:
     """All shards that belong to one scheduler, given the live ones."""
     if boot_id not in live:
         return frozenset()
-    heaviest = map(max, zip(*(_weights(one) for one in live), strict=True))
-    return frozenset(
-        shard for shard, (mine, most) in enumerate(zip(_weights(boot_id), heaviest, strict=True)) if mine == most
-    )
+    return frozenset(shard for shard, owner in enumerate(_owners(frozenset(live))) if owner == boot_id)
+
+
+@lru_cache(maxsize=64)
+def _owners(live: frozenset[BootId]) -> tuple[BootId, ...]:
+    """Of each shard. They are kept too: where several schedulers are in one process, all of them ask for the same."""
+    return tuple(owner for _, owner in map(max, zip(*(_weights(one) for one in live), strict=True)))
 
 
 @lru_cache(maxsize=1024)

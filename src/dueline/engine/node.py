@@ -147,11 +147,14 @@ class Life:
         self._scheduler = Scheduler(store, self.membership, self._shards, definitions, scheduling, fenced=self._fenced)
         self._scheduler_loop = Loop("scheduler", self._scheduler.step)
         self._replanner_loop = Loop("replanner", Replanner(store, self.membership, self._shards).step)
-        self._promoter = Promoter(store, self.membership, definitions, missed_due_ms=self._scheduler.missed_due_ms)
+        self._promoter = Promoter(
+            store, self.membership, definitions, missed_due_ms=self._scheduler.missed_due_ms, first=self._is_first
+        )
         self._promoter_loop = Loop("promoter", self._promoter.step)
-        self._reaper = Reaper(store, self.membership, definitions, clock, chance)
+        self._reaper = Reaper(store, self.membership, definitions, clock, chance, first=self._is_first)
         self._reaper_loop = Loop("reaper", self._reaper.step)
-        self._notifier_loop = Loop("notifier", Notifier(store, self.membership, definitions).step)
+        notifier = Notifier(store, self.membership, definitions, first=self._is_first)
+        self._notifier_loop = Loop("notifier", notifier.step)
         self._historian_loop = Loop("historian", Historian(store, keep_days=scheduling.history_days).step)
         self._expirer_loop = Loop("expirer", Expirer(store, keep_days=scheduling.finished_job_days).step)
         self._schedules = node.role is not Role.WORKER
@@ -250,6 +253,10 @@ class Life:
         self._shards_loop.wakeup.wake()
         self._reaper.somebody_went()
         self._reaper_loop.wakeup.wake()
+        self._notifier_loop.wakeup.wake()
+
+    def _is_first(self) -> bool:
+        return self._roster.is_first(self.membership.boot_id)
 
     def _shards_taken(self) -> None:
         self._scheduler.scan_everything()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -15,8 +16,6 @@ from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.store.notices import DueNotice, NoticeStore
 
-_IDLE_S = 2.0
-"""Whoever ends a run with a notice says so: this is for what was not heard."""
 _spec = msgspec.json.Decoder(Execution)
 
 
@@ -25,18 +24,24 @@ class NotifierStore(NoticeStore, Protocol):
 
 
 class Notifier:
-    """Any number of them may run: of two who come to the same end, one writes its notice."""
+    """Any number of them may run: of two who come to the same end, one writes its notice. Whoever ends a run with a notice says so: looks
+    now and then are for what was not heard, and one of them, the `first`, looks often."""
 
-    def __init__(self, store: NotifierStore, membership: Membership, definitions: Definitions) -> None:
+    def __init__(
+        self, store: NotifierStore, membership: Membership, definitions: Definitions, *, first: Callable[[], bool]
+    ) -> None:
         self._store = store
         self._membership = membership
         self._definitions = definitions
+        self._first = first
 
     async def step(self) -> float:
         due = await self._store.notices(limit=limits.NOTICE_BATCH)
         if due:
             await self._store.send_notices([one.run_id for one in due], await self._notices(due))
-        return 0.0 if len(due) == limits.NOTICE_BATCH else _IDLE_S
+        if len(due) == limits.NOTICE_BATCH:
+            return 0.0
+        return limits.SWEEP_S if self._first() else limits.SWEEP_OTHERS_S
 
     async def _notices(self, due: list[DueNotice]) -> list[NewRun]:
         versions = await self._definitions.load({key for one in due if (key := _version_of(one)) is not None})

@@ -31,6 +31,8 @@ class PromoterStore(RunStore, GateStore, Protocol):
 
 
 class Promoter:
+    """Every scheduler has one, and any of them does for all: the `first` of them when it is time, the others what it left undone."""
+
     def __init__(
         self,
         store: PromoterStore,
@@ -38,28 +40,31 @@ class Promoter:
         definitions: Definitions,
         *,
         missed_due_ms: Callable[[int], int],
+        first: Callable[[], bool],
     ) -> None:
         self._store = store
         self._membership = membership
         self._definitions = definitions
         self._missed_due_ms = missed_due_ms
+        self._first = first
         self._counted_ms = self._counted = 0
 
     async def step(self) -> float:
         """Asked first is when there is something to do: as a rule it is nothing, once a second."""
         upcoming = await self._store.upcoming()
         now_ms = self._membership.time.now_ms()
+        turn_ms = now_ms if self._first() else now_ms - limits.YIELD_MS
         waits_s = [_IDLE_S]
         if upcoming.refill_ms is not None:
-            if upcoming.refill_ms <= now_ms:
+            if upcoming.refill_ms <= turn_ms:
                 await self._store.refill(ahead_ms=limits.AHEAD_MS, limit=limits.PROMOTE_BATCH)
                 waits_s.append(0.0)
             else:
-                waits_s.append((upcoming.refill_ms - now_ms) / 1000)
+                waits_s.append((upcoming.refill_ms - turn_ms) / 1000)
         if upcoming.due_ms is not None:
             ahead_ms = await self._ahead_ms(upcoming.due_ms, now_ms)
             near_ms = upcoming.due_ms - ahead_ms
-            waits_s.append((near_ms - now_ms) / 1000 if near_ms > now_ms else await self._promote(ahead_ms))
+            waits_s.append((near_ms - turn_ms) / 1000 if near_ms > turn_ms else await self._promote(ahead_ms))
         return min(waits_s)
 
     async def _ahead_ms(self, due_ms: int, now_ms: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -32,14 +32,24 @@ class ReaperStore(RunStore, GateStore, Protocol):
 
 
 class Reaper:
+    """Every scheduler has one, and any of them does for all. `first` tells whether it is the one that does so often."""
+
     def __init__(
-        self, store: ReaperStore, membership: Membership, definitions: Definitions, clock: Clock, chance: Chance
+        self,
+        store: ReaperStore,
+        membership: Membership,
+        definitions: Definitions,
+        clock: Clock,
+        chance: Chance,
+        *,
+        first: Callable[[], bool],
     ) -> None:
         self._store = store
         self._membership = membership
         self._definitions = definitions
         self._clock = clock
         self._chance = chance
+        self._first = first
         self._look_at_s = 0.0
         self._looked_s = 0.0
 
@@ -61,7 +71,9 @@ class Reaper:
         forgotten = await self._store.forget_flows(limit=limit) if chores.flows else 0
         looked = await self._store.forget_keys(limit=limit) if chores.keys else 0
         most = max(len(strays), ended, expired, freed, let_in, forgotten, looked)
-        return 0.0 if most >= limits.RECLAIM_BATCH else limits.SWEEP_S
+        if most >= limits.RECLAIM_BATCH:
+            return 0.0
+        return limits.SWEEP_S if self._first() else limits.SWEEP_OTHERS_S
 
     async def _strays(self) -> Sequence[Stray]:
         """A look at all that is under way. Where somebody can still see what ended long ago, it walks through all of that too: so one that

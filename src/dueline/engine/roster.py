@@ -26,9 +26,14 @@ class Roster:
         self._silence = Silence(lease_s=lease_s)
         self.registered: frozenset[BootId] = frozenset()
         self.schedulers: frozenset[BootId] = frozenset()
+        self._first: BootId | None = None
+
+    def is_first(self, boot_id: BootId) -> bool:
+        """Whether it does for all what one can do for all. Everybody who sees the same processes agrees on who that is."""
+        return boot_id == self._first
 
     async def step(self) -> float:
-        nodes = await self._store.nodes()
+        nodes = await self._store.pulses()
         # Stamped when the answer is here: a slow one must not count as silence.
         now_s = self._clock.monotonic_s()
         self._silence.observe({node.boot_id: node.beat for node in nodes}, now_s=now_s)
@@ -43,5 +48,6 @@ class Roster:
         schedulers = frozenset(node.boot_id for node in living if node.role is not Role.WORKER and not node.draining)
         if (registered, schedulers) != (self.registered, self.schedulers):
             self.registered, self.schedulers = registered, schedulers
+            self._first = min(schedulers, default=None)
             self._changed()
         return limits.ROSTER_S

@@ -48,11 +48,7 @@ class Loop:
 
     async def step(self) -> float:
         """One step, as `run` does it; answers how long to sleep."""
-        delay_s = await self._guarded_step()
-        self._eager = delay_s <= 0
-        return delay_s
-
-    async def _guarded_step(self) -> float:
+        self._eager = False
         try:
             delay_s = await self._step()
         except (LeaseLost, StoreMoved):
@@ -68,4 +64,5 @@ class Loop:
         if self._away:
             log.info("store back", loop=self._name)
             self._away = False
+        self._eager = delay_s <= 0
         return delay_s

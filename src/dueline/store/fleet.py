@@ -61,6 +61,18 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         return self.role is not Role.SCHEDULER and not self.expired and not self.draining
 
 
+class Pulse(msgspec.Struct, frozen=True):
+    """As much of a process as others look at all the time; see `Node`."""
+
+    boot_id: BootId
+    role: Role
+    host: str
+    pid: int
+    beat: int
+    expired: bool
+    draining: bool
+
+
 class Beat(msgspec.Struct, frozen=True):
     """The answer to a heartbeat: the store's clock, and whether somebody asked the process to drain."""
 
@@ -112,6 +124,9 @@ class MemberStore(Protocol):
         """Declare a process dead, if its lease has expired by the store's clock."""
 
     async def nodes(self) -> list[Node]: ...
+
+    async def pulses(self) -> list[Pulse]:
+        """The same processes, for those who only want to know who lives."""
 
 
 class LeaseStore(Protocol):

@@ -21,7 +21,7 @@ from dueline.domain.requests import AskedRequest, KeptAnswer
 from dueline.domain.run import Attempt, Outcome, OutcomeKind, Run
 from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
-from dueline.store.fleet import JobType, Node, Role
+from dueline.store.fleet import JobType, Node, Pulse, Role
 from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob, Tenant
 from dueline.store.standings import AtGate
 
@@ -35,6 +35,7 @@ _encoder = msgspec.json.Encoder()
 _definition = msgspec.json.Decoder(Definition)
 _calendar = msgspec.json.Decoder(Calendar)
 _rates = msgspec.json.Decoder(dict[str, float])
+_ROLES = {role.value: role for role in Role}
 _quotas = msgspec.json.Decoder(Quotas)
 _headers = msgspec.json.Decoder(dict[str, str])
 _NO_QUOTAS = Quotas()
@@ -177,7 +178,7 @@ def to_node(row: Any, to_names: Callable[[Any], tuple[str, ...]]) -> Node:
     """The columns of `members.sql`, `list`; `to_names` reads several names in one column, which each store keeps in its own way."""
     return Node(
         boot_id=BootId(row[0]),
-        role=Role(row[1]),
+        role=_ROLES[row[1]],
         host=row[2],
         pid=row[3],
         version=row[4],
@@ -193,6 +194,11 @@ def to_node(row: Any, to_names: Callable[[Any], tuple[str, ...]]) -> Node:
         rates=_rates.decode(row[14]),
         beat_ms=row[15],
     )
+
+
+def to_pulse(row: Any) -> Pulse:
+    """The columns of `members.sql`, `pulses`."""
+    return Pulse(row[0], _ROLES[row[1]], row[2], row[3], row[4], bool(row[5]), bool(row[6]))
 
 
 def to_job_type(row: Any) -> JobType:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
-from dueline.store.fleet import NO_RATES, Beat, NewNode, Node
+from dueline.store.fleet import NO_RATES, Beat, NewNode, Node, Pulse
 from dueline.store.postgres.part import Part, queries
-from dueline.store.records import encode_rates, to_node
+from dueline.store.records import encode_rates, to_node, to_pulse
 
 _SQL = queries("members")
 _BEAT_TIMEOUT_S = 3.0
@@ -63,3 +63,6 @@ class MemberPart(Part):
 
     async def nodes(self) -> list[Node]:
         return [to_node(row, tuple) for row in await self._database.fetch(_SQL["list"])]
+
+    async def pulses(self) -> list[Pulse]:
+        return [to_pulse(row) for row in await self._database.fetch(_SQL["pulses"])]

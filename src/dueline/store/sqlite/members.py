@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from dueline.domain.errors import LeaseLost
 from dueline.domain.ids import BootId
-from dueline.store.fleet import NO_RATES, Beat, NewNode, Node
-from dueline.store.records import encode_rates, to_node, unwrap_tags, wrap_tags
+from dueline.store.fleet import NO_RATES, Beat, NewNode, Node, Pulse
+from dueline.store.records import encode_rates, to_node, to_pulse, unwrap_tags, wrap_tags
 from dueline.store.sqlite.part import Part, queries
 from dueline.store.sqlite.session import Session
 
@@ -38,6 +38,9 @@ class MemberPart(Part):
 
     async def nodes(self) -> list[Node]:
         return await self._database.read(_nodes)
+
+    async def pulses(self) -> list[Pulse]:
+        return await self._database.read(_pulses)
 
 
 def _register(session: Session, node: NewNode, lease_ms: int) -> None:
@@ -85,3 +88,7 @@ def _bury(session: Session, boot_id: BootId) -> bool:
 
 def _nodes(session: Session) -> list[Node]:
     return [to_node(row, unwrap_tags) for row in session.rows(_SQL["list"])]
+
+
+def _pulses(session: Session) -> list[Pulse]:
+    return [to_pulse(row) for row in session.rows(_SQL["pulses"])]

@@ -37,3 +37,9 @@ SELECT
     queues, labels, tasks, slots, busy, rates, beat_ms
 FROM nodes
 ORDER BY boot_id;
+
+-- name: pulses
+-- The same of all processes, as far as others look at it all the time.
+SELECT boot_id, role, host, pid, beat, expires_ms < now_ms() AS expired, draining OR drain_asked AS draining
+FROM nodes
+ORDER BY boot_id;
