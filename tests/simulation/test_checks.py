@@ -27,7 +27,7 @@ class Moment(VirtualLoop):
     """A loop that is where it is told to be."""
 
     def go(self, at_s: float) -> None:
-        self._now_s = at_s
+        self.now_s = at_s
 
 
 @pytest.fixture

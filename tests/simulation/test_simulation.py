@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.simulation.store import SimStore
 from tests.simulation.trace import Fact
 from tests.simulation.world import simulate
 
@@ -65,6 +66,16 @@ def test_a_seed_is_the_same_every_time() -> None:
     }
 
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("seed", [4, 6])
+def test_what_the_store_keeps_is_what_it_would_read(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without anything kept or known beforehand a seed is the same story."""
+    kept = simulate(seed, minutes=0.5).digest
+    for name in ("queues", "upcoming", "look_at", "due_plans", "claim", "shards"):
+        monkeypatch.delattr(SimStore, name)
+
+    assert simulate(seed, minutes=0.5).digest == kept
 
 
 def test_another_seed_is_another_story() -> None:
