@@ -20,7 +20,7 @@ TIMING = [
                 "        now_ms = self._membership.time.now_ms() + 50\n        if free > 0:",
             ),
             Edit(_WORKER, "until_s(next_ms), least_s", "until_s(next_ms - 50), least_s"),
-            Edit(_STARTING, "if claim.due_ms > now_ms:", "if claim.due_ms > now_ms + 50:"),
+            Edit(_STARTING, "if claim.due_ms > now_ms]", "if claim.due_ms > now_ms + 50]"),
             Edit(_STARTING, "if claim.due_ms <= now_ms]", "if claim.due_ms <= now_ms + 50]"),
         ),
         (SIMULATION,),
@@ -34,10 +34,7 @@ TIMING = [
     Mutant(
         "starts_unconfirmed",
         "what came due while the answer to its claim travelled starts without a question",
-        (
-            Edit(_WORKER, "if claim.due_ms <= min(now_ms, claim.claimed_ms)]", "if claim.due_ms <= now_ms]"),
-            Edit(_WORKER, "if claim.due_ms > min(now_ms, claim.claimed_ms)]", "if claim.due_ms > now_ms]"),
-        ),
+        (Edit(_WORKER, "if claim.due_ms <= now_ms and claim.due_ms <= claim.claimed_ms", "if claim.due_ms <= now_ms"),),
         (SIMULATION, LATE_ANSWERS),
     ),
     Mutant(
