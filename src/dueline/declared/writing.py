@@ -28,7 +28,7 @@ _CREDENTIALS = ("auth", "cookie", "key", "secret", "token")
 
 
 def _plain(form: msgspec.Struct) -> Json:
-    found: Json = msgspec.to_builtins(form)
+    found: Json = msgspec.json.decode(msgspec.json.encode(form))
     return found
 
 
