@@ -8,9 +8,11 @@ import asyncpg
 import pytest
 
 from dueline.domain.fairness import HEAD_START
+from dueline.domain.ids import BootId
 from dueline.domain.lanes import PLAIN
 from dueline.store.postgres.fronts import FRONT, Front, Fronts
 from dueline.store.postgres.store import PostgresStore
+from tests.conformance.overlapping import one_under_way
 from tests.support.stores import QUEUE, StoreUnderTest, a_run, enqueue, postgres_under_test, register
 
 USUAL_S = 0.01
@@ -156,3 +158,15 @@ async def test_who_stands_before_the_last_look_is_found_when_the_line_runs_out_u
         assert [one.run_id for one in rest.claims] == [*run_ids[:3], run_ids[5]]
     else:
         assert [one.run_id for one in two.claims + rest.claims] == run_ids[3:]
+
+
+async def test_a_blocked_run_that_is_met_by_both_looks_of_a_claim_is_told_once(under_test: StoreUnderTest) -> None:
+    store = under_test.store
+    assert isinstance(store, PostgresStore)
+    _, _, second = await one_under_way(store)
+    front = store._fronts.of(QUEUE, PLAIN)
+    now_s = asyncio.get_running_loop().time()
+    for _ in range(8):
+        front.looked(FRONT, HEAD_START, found=2, asked=2, took_s=1.0, now_s=now_s - 10.0)
+    claimed = await store.claim(BootId("w1"), QUEUE, PLAIN, ahead_ms=0, limit=10)
+    assert [one.run_id for one in claimed.blocked] == [second]

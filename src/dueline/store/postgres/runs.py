@@ -106,8 +106,9 @@ class RunPart(Part):
         since = front.begin(_now_s())
         rows = await self._read(front, since, worker, queue, lane, ahead_ms, limit)
         if len(rows) < limit and since != FRONT and front.begin(_now_s()) == FRONT:
-            rows += await self._read(front, FRONT, worker, queue, lane, ahead_ms, limit - len(rows))
-            rows.sort(key=_RANK)
+            more = await self._read(front, FRONT, worker, queue, lane, ahead_ms, limit - len(rows))
+            # One that was found blocked is found again, as it stands by now.
+            rows = sorted({row["id"]: row for row in (*rows, *more)}.values(), key=_RANK)
         claims, blocked = [], []
         for row in rows:
             if row[_CLAIMED_MS] is None:
