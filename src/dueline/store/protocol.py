@@ -133,7 +133,7 @@ class PlanStore(Protocol):
         """
 
     async def crowds(self, shards: Collection[int], *, since_ms: int, until_ms: int, least: int) -> dict[int, int]:
-        """How many plans of some shards are due in a second, by its first millisecond, from an instant to before another: if so many."""
+        """How many plans are due in each second that has at least so many, by its first millisecond, from an instant to before another."""
 
     async def fire(self, firings: Sequence[Firing], epochs: Mapping[int, int]) -> set[JobId]:
         """Write runs and move schedules in one transaction; answers the jobs for which it happened.
