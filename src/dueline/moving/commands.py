@@ -39,7 +39,7 @@ def _program(words: list[str]) -> str:
     for index, word in enumerate(words):
         base = word.rpartition("/")[2]
         if interpreted and word == "-m" and index + 1 < len(words):
-            return _tidy(words[index + 1])
+            return tidied(words[index + 1])
         if _ASSIGNMENT.match(word) or word.startswith("-") or (wrapped and _NUMBER.fullmatch(word)):
             continue
         if wrapped and words[index - 1] in _NAMING_SOMEBODY:
@@ -53,11 +53,12 @@ def _program(words: list[str]) -> str:
         elif wrapped and word.endswith((".lock", ".pid")):
             continue
         else:
-            return _tidy(base)
+            return tidied(base)
     return ""
 
 
-def _tidy(name: str) -> str:
+def tidied(name: str) -> str:
+    """A name without the ending of a file, and with nothing in it that names do without."""
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
     return _NOT_IN_NAMES.sub("-", name).strip("-.")

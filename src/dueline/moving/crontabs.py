@@ -7,12 +7,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from dueline.moving.commands import command_name
-from dueline.moving.entries import Found, Options, Pending, Unconvertible, checked_zone, on_clock_changes
+from dueline.moving.curls import read_call
+from dueline.moving.entries import (
+    LONGEST_TIMEOUT,
+    Found,
+    Options,
+    Pending,
+    Unconvertible,
+    checked_zone,
+    on_clock_changes,
+)
 from dueline.moving.oracles.vixie import VixieOracle
 from dueline.moving.terms import MONTHS, Field, read_terms
 
 POLICIES: dict[str, Any] = {
-    "timeout": "P1D",
+    "timeout": LONGEST_TIMEOUT,
     "retry": {"max_attempts": 1},
     "overlap": "allow",
     "misfire": {"policy": "skip"},
@@ -80,7 +89,7 @@ class _Line:
         if environment:
             args["env"] = environment
         name = command_name(command)
-        return Found(
+        found = Found(
             name=name,
             task=name,
             args=args,
@@ -89,6 +98,18 @@ class _Line:
             notes=self._notes(),
             oracle=VixieOracle(expression, zone),
         )
+        return self._as_call(found, command) if stdin is None else found
+
+    def _as_call(self, found: Found, command: str) -> Found:
+        """The same as a call, where the command does nothing else and nobody said what is to become of commands."""
+        if self._options.url or self._options.task or any(name.lower().endswith("_proxy") for name in self._settings):
+            return found
+        call = read_call(command)
+        if call is not None:
+            found.name, found.target = call.name, call.target
+            found.policies["timeout"] = call.timeout or LONGEST_TIMEOUT
+            found.notes += call.notes
+        return found
 
     def _split(self, fields: int) -> tuple[str, str]:
         words = self._text.split(None, fields)

@@ -71,6 +71,8 @@ class Found(msgspec.Struct, kw_only=True):
     schedule: dict[str, Any]
     policies: dict[str, Any]
     args: dict[str, Any] = {}
+    target: dict[str, Any] | None = None
+    """What it calls, where it is a call already."""
     notes: list[str] = []
     oracle: Oracle | None = None
     disabled: bool = False
@@ -172,7 +174,9 @@ def _job(found: Found, options: Options, taken: set[str]) -> dict[str, Any]:
     name = _free(named(found.name, otherwise="job"), taken)
     task = options.task or named(found.task, otherwise="task")
     target: dict[str, Any]
-    if options.url is None:
+    if found.target is not None:
+        target = found.target
+    elif options.url is None:
         target = {"type": "task", "task": task, "args": found.args}
     else:
         # What answers a call is new, and knows how long it may take; the default of calls fits it better.
