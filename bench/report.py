@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import timeit
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -12,6 +13,7 @@ import msgspec
 
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 _BAR = 30
+_PLAIN = "for number in range(1_000_000): number * number % 7"
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +76,13 @@ def summed_up(samples: Sequence[float]) -> tuple[float, tuple[float, float]]:
 
 
 def machine() -> dict[str, object]:
-    """What the figures were measured on."""
-    return {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
+    """What the figures were measured on, and how long plain Python takes there: machines differ, and so do builds of one version."""
+    return {
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "plain_python_s": round(min(timeit.repeat(_PLAIN, number=1, repeat=3)), 3),
+    }
 
 
 def write(results: Sequence[Result], *, quick: bool, versions: Mapping[str, str], absent: Mapping[str, str]) -> None:
