@@ -50,7 +50,16 @@ class Circuit:
     Only calls that started after the last change of state count: those that hung from before say nothing new.
     """
 
-    __slots__ = ("_buckets", "_opened_times", "_policy", "_probe_until_s", "_since_s", "_until_s", "state")
+    __slots__ = (
+        "_buckets",
+        "_failed_in",
+        "_opened_times",
+        "_policy",
+        "_probe_until_s",
+        "_since_s",
+        "_until_s",
+        "state",
+    )
 
     def __init__(self, policy: CircuitPolicy = DEFAULT_POLICY) -> None:
         self._policy = policy
@@ -60,6 +69,8 @@ class Circuit:
         self._probe_until_s = 0.0
         self._opened_times = 0
         self._buckets: dict[int, tuple[int, int]] = {}
+        self._failed_in: int | None = None
+        """The last bucket that has a failure: asked after each call."""
 
     def admit(self, now_s: float) -> bool:
         """Whether a call may start. In an open circuit whose wait is over, this one is the probe."""
@@ -97,7 +108,9 @@ class Circuit:
 
     def is_idle(self, now_s: float) -> bool:
         """Whether it knows nothing any more that a new circuit would not."""
-        return self.state is CircuitState.CLOSED and not self._recent(now_s)[1]
+        if self.state is not CircuitState.CLOSED:
+            return False
+        return self._failed_in is None or self._failed_in <= self._bucket(now_s) - _BUCKETS
 
     def _count(self, failed: bool, now_s: float) -> None:
         bucket = self._bucket(now_s)
@@ -106,6 +119,7 @@ class Circuit:
         succeeded_count, failed_count = self._buckets.get(bucket, (0, 0))
         self._buckets[bucket] = (succeeded_count + (not failed), failed_count + failed)
         if failed:
+            self._failed_in = bucket
             succeeded_count, failed_count = self._recent(now_s)
             total = succeeded_count + failed_count
             if total >= self._policy.calls_min and failed_count >= total * self._policy.failure_rate:
@@ -129,3 +143,4 @@ class Circuit:
         self.state = state
         self._since_s = now_s
         self._buckets.clear()
+        self._failed_in = None
