@@ -10,6 +10,7 @@ from dueline.domain.crowds import Crowds, ready_ahead_ms
 NOW_MS = 1_767_225_600_000
 FAR_MS = NOW_MS + limits.CROWD_AHEAD_MS
 PAGE = limits.FIRE_BATCH // 2
+AGAIN_MS = 8_000
 
 
 def seeing(*crowds: tuple[int, int], now_ms: int = NOW_MS) -> Crowds:
@@ -36,7 +37,7 @@ def pages(crowds: Crowds, *, from_ms: int = NOW_MS, until_ms: int = FAR_MS, left
     return written
 
 
-def test_every_second_is_counted_once_and_none_that_is_due_soon() -> None:
+def test_every_second_is_counted_in_sight_and_near_and_none_that_is_due_soon() -> None:
     crowds = Crowds()
     counted: list[int] = []
     questions = 0
@@ -46,13 +47,46 @@ def test_every_second_is_counted_once_and_none_that_is_due_soon() -> None:
             since_ms, until_ms = span
             assert (since_ms % 1_000, until_ms % 1_000) == (0, 0)
             assert since_ms > now_ms + limits.AHEAD_MS
-            assert until_ms > now_ms + limits.CROWD_AHEAD_MS
+            assert until_ms > now_ms + AGAIN_MS
             counted += range(since_ms, until_ms, 1_000)
             crowds.counted(since_ms, until_ms, {})
             questions += 1
-        assert counted[-1] > now_ms + limits.CROWD_AHEAD_MS - 3_000
-    assert counted == list(range(NOW_MS + 2_000, NOW_MS + 48_000, 1_000))
-    assert questions == 10
+        assert max(counted) > now_ms + limits.CROWD_AHEAD_MS - 3_000
+    seen = range(NOW_MS + 2_000, NOW_MS + 48_000, 1_000)
+    near = range(NOW_MS + 9_000, NOW_MS + 36_000, 1_000)
+    assert sorted(counted) == sorted([*seen, *near])
+    assert questions == 10 + 9
+
+
+def test_a_crowd_that_comes_late_is_seen_when_it_is_near() -> None:
+    crowds = seeing()
+    at_ms = NOW_MS + 12_000
+    assert crowds.next(NOW_MS) is None
+    for now_ms in range(NOW_MS, at_ms, 70):
+        while (span := crowds.uncounted(now_ms)) is not None:
+            crowds.counted(*span, {at_ms: 9_000} if span[0] <= at_ms < span[1] else {})
+        if (turn := crowds.next(now_ms)) is not None:
+            assert turn[0].at_ms == at_ms
+            assert now_ms >= at_ms - AGAIN_MS - 1_000
+            return
+    pytest.fail("it was never seen")
+
+
+def test_what_is_counted_again_is_what_is_left() -> None:
+    crowds = seeing((10_000, 9_000))
+    turn = crowds.next(NOW_MS)
+    assert turn is not None
+    now_ms = NOW_MS + 6_000
+    far = crowds.uncounted(now_ms)
+    assert far is not None
+    crowds.counted(*far, {})
+    near = crowds.uncounted(now_ms)
+    assert near == (NOW_MS + 9_000, NOW_MS + 15_000)
+    crowds.counted(*near, {NOW_MS + 10_000: 4_000})
+    again = crowds.next(now_ms)
+    assert again is not None
+    assert again[0] is turn[0]
+    assert (turn[0].count, turn[0].left) == (9_000, 4_000)
 
 
 def test_after_a_pause_it_counts_what_is_still_worth_it() -> None:

@@ -13,6 +13,9 @@ from dueline.domain import limits
 SECOND_MS = 1_000
 _COUNTED_MS = 3 * SECOND_MS
 """So many seconds are counted at once: there is time enough, and a question for each would be most of what a scheduler at rest asks."""
+_AGAIN_MS = 8 * SECOND_MS
+"""So long before a second it is counted once more: by then it may have what nobody knew of when it came into sight, jobs that were created
+since, and those that run every few seconds."""
 _PAGE = limits.FIRE_BATCH // 2
 """What a page brings at least, about: every shard has its share of it, and some have no more to give. So the last ones need not hurry."""
 
@@ -34,35 +37,48 @@ class Crowd(msgspec.Struct):
 
 
 class Crowds:
-    """What one scheduler knows of the crowds to come. A plan is counted once, when its second comes into sight; what is not right any more
-    by the time it is written costs nothing but a look."""
+    """What one scheduler knows of the crowds to come. A second is counted when it comes into sight, and again when it is near; what is not
+    right any more by the time it is written costs nothing but a look."""
 
     def __init__(self) -> None:
         self._crowds: list[Crowd] = []
         self._counts: deque[int] = deque(maxlen=limits.CROWD_AHEAD_MS // SECOND_MS)
         self._counted_ms = 0
+        self._counted_again_ms = 0
         self._written_ms = 0
 
     def forget(self) -> None:
         """Count everything again: other plans are in hand than before."""
         self._crowds.clear()
         self._counts.clear()
-        self._counted_ms = 0
+        self._counted_ms = self._counted_again_ms = 0
 
     def uncounted(self, now_ms: int) -> tuple[int, int] | None:
-        """The seconds that came into sight, from a first to before a last millisecond. What is due soon needs no counting."""
-        since_ms = max(self._counted_ms, _second_after(now_ms + limits.AHEAD_MS))
-        until_ms = _second_after(now_ms + limits.CROWD_AHEAD_MS)
+        """The seconds that came into sight or are near, from a first to before a last millisecond. What is due soon needs no counting."""
+        soonest_ms = _second_after(now_ms + limits.AHEAD_MS)
+        since_ms, until_ms = max(self._counted_ms, soonest_ms), _second_after(now_ms + limits.CROWD_AHEAD_MS)
+        if until_ms - since_ms >= _COUNTED_MS:
+            return since_ms, until_ms
+        since_ms, until_ms = max(self._counted_again_ms, soonest_ms), _second_after(now_ms + _AGAIN_MS)
         return (since_ms, until_ms) if until_ms - since_ms >= _COUNTED_MS else None
 
     def counted(self, since_ms: int, until_ms: int, many: Mapping[int, int]) -> None:
         """Take in the seconds in which many are due. Where that is so of most of them, there is no quiet one to write ahead in, and that
         would cost a second write: a crowd is twice as many as the other seconds have. The first of many looked like one, and is none."""
-        self._counted_ms = until_ms
-        self._counts.extend(many.get(at_ms, 0) for at_ms in range(since_ms, until_ms, SECOND_MS))
+        if until_ms > self._counted_ms:
+            self._counted_ms = until_ms
+            near_ms = until_ms - limits.CROWD_AHEAD_MS + _AGAIN_MS
+            if since_ms < near_ms:
+                self._counted_again_ms = near_ms
+            self._counts.extend(many.get(at_ms, 0) for at_ms in range(since_ms, until_ms, SECOND_MS))
+        else:
+            self._counted_again_ms = until_ms
+        known = {crowd.at_ms: crowd for crowd in self._crowds}
+        for at_ms, count in many.items():
+            crowd = known.setdefault(at_ms, Crowd(at_ms, count, count))
+            crowd.count, crowd.left = max(crowd.count, count), count
         usual = median(self._counts)
-        crowds = [*self._crowds, *(Crowd(at_ms, count, count) for at_ms, count in sorted(many.items()))]
-        self._crowds = [crowd for crowd in crowds if crowd.count >= 2 * usual]
+        self._crowds = [known[at_ms] for at_ms in sorted(known) if known[at_ms].count >= 2 * usual]
 
     def next(self, now_ms: int) -> tuple[Crowd, int] | None:
         """Whose turn it is, and when: early enough for all of them to be written before they are made ready, and no earlier."""

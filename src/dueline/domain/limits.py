@@ -284,7 +284,7 @@ runs or a thousand."""
 CROWD_AHEAD_MS = 20_000
 """How long before a crowd is due its runs may be written, to wait. A scheduler writes some ten thousand a second on a small machine; a
 hundred thousand need all of this, since they are made ready six seconds before their time."""
-CROWD_MIN = 5_000
+CROWD_MIN = 2_000
 """Occurrences in one second, of one scheduler, that are a crowd. Fewer are written in half of the last second, and need not be made ready
 in a second step."""
 MADE_READY_PER_S = 20_000
@@ -329,7 +329,10 @@ HELD_PER_SLOT = 5
 """Runs that a worker holds for their time, for each slot that is free: very many may be due at one instant, and to claim them takes longer
 than to start them."""
 HELD_LATE_MS = 500
-"""How long after its time a held run waits for a slot: then it goes back, for others who may have one."""
+"""How long after its time a held run waits for a slot where none becomes free: then it goes back, for others who may have one."""
+HELD_PATIENCE_S = 3.0
+"""How long it would have to wait, at the pace at which slots became free lately, to go back although they do. To give a run back and claim
+it again costs as much as to carry it out."""
 START_GROUP_S = 0.01
 """Where runs become due in every millisecond, they wait this long for company before their worker asks whether they are still its own: a
 question costs as much as fifty runs in it."""
