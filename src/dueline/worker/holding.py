@@ -5,14 +5,19 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from itertools import count
 
+from dueline.domain import limits
 from dueline.domain.ids import RunId
+from dueline.domain.rates import Rates
 from dueline.store.shapes import Claim
+
+_SLOTS = "slots"
 
 
 class Holding:
     """Ordered by due time."""
 
     def __init__(self) -> None:
+        self._freed = Rates(forget_s=limits.HELD_LATE_MS / 1000)
         self._heap: list[tuple[int, int, Claim, bool]] = []
         self._numbers = count()
         self.tasks = 0
@@ -40,6 +45,15 @@ class Holding:
         """What was taken is on its way, or gone."""
         self.tasks -= self._tasks_taken
         self._tasks_taken = 0
+
+    def slots_freed(self, count: int, *, now_s: float) -> None:
+        """Learn the pace at which they become free."""
+        self._freed.add(_SLOTS, count, now_s=now_s)
+
+    def too_many(self, now_s: float) -> int:
+        """How many would not get a slot soon at that pace: others may have one."""
+        freed_per_s = self._freed.read(now_s=now_s).get(_SLOTS, 0.0)
+        return max(0, min(len(self._heap) - round(freed_per_s * limits.HELD_PATIENCE_S), limits.CLAIM_BATCH))
 
     def clear(self) -> None:
         self._heap.clear()

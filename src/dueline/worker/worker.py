@@ -51,7 +51,8 @@ _IDLE_S = 60.0
 _ABANDON_S = 1.0
 _READY = "ready/"
 _FULL_WAIT_S = 0.05
-"""For so long a worker that is full waits for many places to become free before it claims for them: few at a time cost as much as many."""
+"""For so long a worker that is full waits for many slots to become free before it claims for them, or starts what it holds: few at a time
+cost as much as many."""
 
 
 class WorkerStore(RunStore, GateStore, JobStore, MemberStore, Protocol):
@@ -190,13 +191,14 @@ class Worker:
             claims = self._holding.take_due(now_ms, limit=min(free, limits.CLAIM_BATCH))
             await self._off_hand(claims, self._start_held)
         else:
-            claims = self._holding.take_due(now_ms - limits.HELD_LATE_MS, limit=limits.CLAIM_BATCH)
+            too_many = self._holding.too_many(self._clock.monotonic_s())
+            claims = self._holding.take_due(now_ms - limits.HELD_LATE_MS, limit=too_many)
             await self._off_hand(claims, self._store.release)
         next_ms = self._holding.next_due_ms()
         if next_ms is None:
             return _IDLE_S
-        if self._free_slots() <= 0:
-            next_ms += limits.HELD_LATE_MS
+        if self._free_slots() < self._worthwhile and next_ms <= now_ms:
+            return _FULL_WAIT_S
         least_s = limits.START_GROUP_S if limits.START_GROUP_MIN <= len(claims) < limits.CLAIM_BATCH else 0.0
         return max(self._membership.time.until_s(next_ms), least_s)
 
@@ -383,10 +385,11 @@ class Worker:
     async def _settle(self, forced: asyncio.Event, *, wait_s: float) -> None:
         await settle(lambda: len(self._flights), lambda: len(self._reports), self._idle, forced, wait_s=wait_s)
 
-    def _slots_freed(self, _count: int) -> None:
+    def _slots_freed(self, count: int) -> None:
+        self._holding.slots_freed(count, now_s=self._clock.monotonic_s())
         self._idle.set()
         held_ms = self._holding.next_due_ms()
-        if held_ms is not None and held_ms <= self._membership.time.now_ms():
+        if held_ms is not None and held_ms <= self._membership.time.now_ms() and self._free_slots() >= self._worthwhile:
             self._hold_loop.wakeup.wake()
         if any(self._pays(self._room(lane), lane) for lane in self._full):
             self._claim_loop.wakeup.wake()
