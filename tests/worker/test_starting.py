@@ -250,14 +250,19 @@ async def test_a_worker_that_is_full_asks_at_once_when_many_have_ended(desk: Des
     assert desk.store.asked == [100, 50]
 
 
+async def claim_ahead(desk: Desk, hosts: list[str]) -> None:
+    """Let it take what it can of a burst, a run for each host, that is due 0.3 s later."""
+    desk.store.ready = [claim for host in hosts for claim in desk.claims(f"http://{host}/", 1, due_in_ms=800)]
+    for _ in range(10):
+        await desk.worker.claim_step()
+        desk.clock.advance(0.05)
+
+
 async def test_a_worker_holds_more_runs_for_their_time_than_it_has_slots(desk: Desk) -> None:
     """They start as slots become free."""
     hosts = [f"h{number}" for number in range(10)]
     desk.answers |= {host: Answer(takes="400ms") for host in hosts}
-    desk.store.ready = [claim for host in hosts * 60 for claim in desk.claims(f"http://{host}/", 1, due_in_ms=800)]
-    for _ in range(10):
-        await desk.worker.claim_step()
-        desk.clock.advance(0.05)
+    await claim_ahead(desk, hosts * 60)
     assert len(desk.store.ready) == 600 - 100 * limits.HELD_PER_SLOT
     assert await desk.worker.hold_step() == pytest.approx(0.3)
     assert desk.calls == []
@@ -292,10 +297,7 @@ async def test_held_runs_stay_where_slots_become_free_soon_enough(desk: Desk) ->
     """A burst is more than a worker can start at once, not more than it can work off: what it gave back it would only claim again."""
     hosts = [f"h{number}" for number in range(10)]
     desk.answers |= {host: Answer(takes="300ms") for host in hosts}
-    desk.store.ready = [claim for host in hosts * 50 for claim in desk.claims(f"http://{host}/", 1, due_in_ms=800)]
-    for _ in range(10):
-        await desk.worker.claim_step()
-        desk.clock.advance(0.05)
+    await claim_ahead(desk, hosts * 50)
     desk.clock.advance(0.3)
     await desk.worker.hold_step()
     for number in range(4):
@@ -310,10 +312,7 @@ async def test_held_runs_stay_where_slots_become_free_soon_enough(desk: Desk) ->
 async def test_of_held_runs_that_are_too_many_for_the_pace_the_rest_goes_back(desk: Desk) -> None:
     hosts = [f"h{number}" for number in range(10)]
     desk.answers |= {host: Answer(takes="1h") for host in hosts} | {"h0": Answer(takes="400ms")}
-    desk.store.ready = [claim for host in hosts * 50 for claim in desk.claims(f"http://{host}/", 1, due_in_ms=800)]
-    for _ in range(10):
-        await desk.worker.claim_step()
-        desk.clock.advance(0.05)
+    await claim_ahead(desk, hosts * 50)
     desk.clock.advance(0.3)
     await desk.worker.hold_step()
     await desk.settle(0.4)

@@ -331,8 +331,8 @@ than to start them."""
 HELD_LATE_MS = 500
 """How long after its time a held run waits for a slot where none becomes free: then it goes back, for others who may have one."""
 HELD_PATIENCE_S = 3.0
-"""How long it would have to wait, at the pace at which slots became free lately, to go back although they do. To give a run back and claim
-it again costs as much as to carry it out."""
+"""How long it would have to wait, at the pace at which slots became free lately, to go back although they do. What goes back
+for no other worker is written and claimed once more for nothing."""
 START_GROUP_S = 0.01
 """Where runs become due in every millisecond, they wait this long for company before their worker asks whether they are still its own: a
 question costs as much as fifty runs in it."""
