@@ -45,9 +45,9 @@ SELECT count(*) FROM (SELECT FROM dueline.runs WHERE state IN ('scheduled', 'ret
 -- name: near
 -- Waiting runs whose time is near, and whether workers may claim them by now; `promote` follows. Others who do the same leave them alone
 -- until then.
-SELECT id, due_ms <= dueline.now_ms() + $3 AS claimable, queue, lane, tenant, priority, state, reason, missed, fairness_key
+SELECT id, due_ms <= (SELECT dueline.now_ms()) + $3 AS claimable, queue, lane, tenant, priority, state, reason, missed, fairness_key
 FROM dueline.runs
-WHERE state IN ('scheduled', 'retrying') AND due_ms <= dueline.now_ms() + $1
+WHERE state IN ('scheduled', 'retrying') AND due_ms <= (SELECT dueline.now_ms()) + $1
 ORDER BY due_ms
 LIMIT $2
 FOR UPDATE SKIP LOCKED;
@@ -76,11 +76,11 @@ SELECT
 -- place when it starts, and a retried one has it already. What was picked is locked, so it is where it was found and needs no second
 -- look-up by its id; one that was changed between the two is left for the next claim.
 WITH picked AS MATERIALIZED (
-    SELECT ctid AS at, id, job_id, version, token, rank, overlap, exclusive AND due_ms <= dueline.now_ms() AS needs_place
+    SELECT ctid AS at, id, job_id, version, token, rank, overlap, exclusive AND due_ms <= (SELECT dueline.now_ms()) AS needs_place
     FROM dueline.runs
     WHERE
-        queue = $2 AND lane = $3 AND state = 'ready' AND rank >= $6 AND due_ms <= dueline.now_ms() + $4
-        AND (expires_ms IS NULL OR expires_ms > dueline.now_ms() OR begun_ms IS NOT NULL)
+        queue = $2 AND lane = $3 AND state = 'ready' AND rank >= $6 AND due_ms <= (SELECT dueline.now_ms()) + $4
+        AND (expires_ms IS NULL OR expires_ms > (SELECT dueline.now_ms()) OR begun_ms IS NOT NULL)
         AND EXISTS (SELECT FROM dueline.nodes WHERE boot_id = $1)
         AND NOT EXISTS (SELECT FROM dueline.queue_pauses WHERE queue = $2)
     ORDER BY rank, id
@@ -93,7 +93,7 @@ WITH picked AS MATERIALIZED (
     RETURNING run_id
 ), claimed AS (
     UPDATE dueline.runs AS r
-    SET state = 'running', token = r.token + 1, worker = $1, claimed_ms = dueline.now_ms(), attempt = r.attempt + 1
+    SET state = 'running', token = r.token + 1, worker = $1, claimed_ms = (SELECT dueline.now_ms()), attempt = r.attempt + 1
     WHERE r.ctid = ANY(ARRAY(
         SELECT p.at
         FROM picked AS p
