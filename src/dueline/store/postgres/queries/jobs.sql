@@ -33,8 +33,7 @@ SELECT id, created_ms FROM created;
 -- name: get
 -- A living job with its plan. A CASE, so that no index but that of ids will do: by another one all jobs of the tenant would be looked through.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM dueline.jobs AS j
 LEFT JOIN dueline.plans AS p ON p.job_id = j.id
 WHERE j.id = $2 AND CASE WHEN j.deleted_ms IS NULL THEN j.tenant = $1 ELSE false END;
@@ -49,8 +48,7 @@ SELECT state FROM dueline.jobs WHERE id = $1 AND (deleted_ms IS NULL) IS TRUE FO
 -- because that index has them without a look at the jobs, and no other does. All filters are asked of each. A generic plan cannot know that most
 -- of them are absent; written with OR it would expect next to nothing to match, and read and sort all jobs of the tenant.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM (
     SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL ORDER BY id DESC OFFSET 0
 ) AS f
@@ -58,21 +56,17 @@ CROSS JOIN LATERAL (
     SELECT * FROM dueline.jobs AS o
     WHERE
         o.id = f.id
-        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
-        AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
-        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
-        AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
+        -- part: job_matching
     OFFSET 0
 ) AS j
-LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+-- part: job_plan
 ORDER BY f.id DESC
 LIMIT $7;
 
 -- name: search
 -- The same down to an id, of those that have some words: where many have them, the page is full before it has looked at many.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM (
     SELECT id FROM dueline.jobs WHERE tenant = $1 AND id < $2 AND deleted_ms IS NULL AND id >= $9 ORDER BY id DESC OFFSET 0
 ) AS f
@@ -81,13 +75,10 @@ CROSS JOIN LATERAL (
     SELECT * FROM dueline.jobs AS o
     WHERE
         o.id = f.id
-        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
-        AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
-        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
-        AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
+        -- part: job_matching
     OFFSET 0
 ) AS j
-LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+-- part: job_plan
 ORDER BY f.id DESC
 LIMIT $7;
 
@@ -119,14 +110,13 @@ LEFT JOIN LATERAL (
     ORDER BY i.id DESC
     LIMIT $5
 ) AS j ON true
-LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+-- part: job_plan
 ORDER BY j.id DESC;
 
 -- name: page_of_names
 -- The same from a name on and before another, in the order of names: by their index, whether few of them or very many are there.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM (
     SELECT id, name FROM dueline.jobs
     WHERE tenant = $1 AND name COLLATE "C" >= $2 AND name COLLATE "C" < $8 AND deleted_ms IS NULL
@@ -137,34 +127,27 @@ CROSS JOIN LATERAL (
     SELECT * FROM dueline.jobs AS o
     WHERE
         o.id = f.id
-        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
-        AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
-        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
-        AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
+        -- part: job_matching
     OFFSET 0
 ) AS j
-LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+-- part: job_plan
 ORDER BY f.name COLLATE "C"
 LIMIT $7;
 
 -- name: page_of_few_names
 -- The same of some jobs, by their ids: few that a filter lets through, where it lets through few.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM unnest($9::uuid[]) AS f (id)
 CROSS JOIN LATERAL (
     SELECT * FROM dueline.jobs AS o
     WHERE
         o.id = f.id
         AND CASE WHEN o.tenant = $1 AND o.deleted_ms IS NULL THEN o.name COLLATE "C" >= $2 AND o.name COLLATE "C" < $8 ELSE false END
-        AND CASE WHEN $3::text IS NULL THEN true ELSE o.state = $3 END
-        AND CASE WHEN $4::text IS NULL THEN true ELSE o.queue = $4 END
-        AND CASE WHEN $5::text IS NULL THEN true ELSE o.tags @> ARRAY[$5] END
-        AND CASE WHEN $6::text IS NULL THEN true ELSE o.target_type = $6 END
+        -- part: job_matching
     OFFSET 0
 ) AS j
-LEFT JOIN LATERAL (SELECT next_ms, due_ms, awaiting, runs_left FROM dueline.plans WHERE job_id = j.id OFFSET 0) AS p ON true
+-- part: job_plan
 ORDER BY j.name COLLATE "C"
 LIMIT $7;
 

@@ -18,8 +18,7 @@ LIMIT $4;
 -- Runs of a job's occurrences between two ids, live and finished, earliest first; the scheduled time, which the id repeats, decides.
 (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: live_run
     FROM dueline.runs
     WHERE job_id = $1 AND id >= $2 AND id < $3 AND kind = 'scheduled' AND scheduled_ms BETWEEN $4 AND $5
     ORDER BY id
@@ -28,8 +27,7 @@ LIMIT $4;
 UNION ALL
 (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: ended_run
     FROM dueline.history
     WHERE job_id = $1 AND id >= $2 AND id < $3 AND kind = 'scheduled' AND scheduled_ms BETWEEN $4 AND $5
     ORDER BY id

@@ -4,26 +4,23 @@ SELECT dueline.now_ms();
 -- name: run
 -- A run, live or finished.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: live_run
 FROM dueline.runs WHERE id = $2 AND tenant = $1
 UNION ALL
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: ended_run
 FROM dueline.history WHERE id = $2 AND tenant = $1;
 
 -- name: runs_page
 -- Runs below an id, latest scheduled first: live and finished ones merged.
 (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: live_run
     FROM dueline.runs
     WHERE
         tenant = $1 AND id >= $2 AND id < $3
-        AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
-        AND ($8::text IS NULL OR queue = $8)
+        AND ($4::text IS NULL OR state = $4)
+        -- part: run_matching
         -- part: searched (longest = $9; begun = $10)
     ORDER BY id DESC
     LIMIT $7
@@ -31,13 +28,12 @@ FROM dueline.history WHERE id = $2 AND tenant = $1;
 UNION ALL
 (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: ended_run
     FROM dueline.history
     WHERE
         tenant = $1 AND id >= $2 AND id < $3
-        AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
-        AND ($8::text IS NULL OR queue = $8)
+        AND ($4::text IS NULL OR state = $4)
+        -- part: run_matching
         -- part: searched (longest = $9; begun = $10)
     ORDER BY id DESC
     LIMIT $7
@@ -49,13 +45,12 @@ LIMIT $7;
 -- The same for one job, by the indexes of its runs.
 (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: live_run
     FROM dueline.runs
     WHERE
         tenant = $1 AND id >= $2 AND id < $3 AND job_id = $9
-        AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
-        AND ($8::text IS NULL OR queue = $8)
+        AND ($4::text IS NULL OR state = $4)
+        -- part: run_matching
         -- part: searched (longest = $10; begun = $11)
     ORDER BY id DESC
     LIMIT $7
@@ -63,13 +58,12 @@ LIMIT $7;
 UNION ALL
 (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: ended_run
     FROM dueline.history
     WHERE
         tenant = $1 AND id >= $2 AND id < $3 AND job_id = $9
-        AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
-        AND ($8::text IS NULL OR queue = $8)
+        AND ($4::text IS NULL OR state = $4)
+        -- part: run_matching
         -- part: searched (longest = $10; begun = $11)
     ORDER BY id DESC
     LIMIT $7
@@ -80,13 +74,12 @@ LIMIT $7;
 -- name: runs_page_unsuccessful
 -- The same for a state in which runs end without success, which few of very many do: finished ones only, by the index of those.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: ended_run
 FROM dueline.history
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
-    AND state = $4 AND state <> 'succeeded' AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
-    AND ($8::text IS NULL OR queue = $8)
+    AND state = $4 AND state <> 'succeeded'
+    -- part: run_matching
     -- part: searched (longest = $9; begun = $10)
 ORDER BY id DESC
 LIMIT $7;
@@ -94,13 +87,12 @@ LIMIT $7;
 -- name: runs_page_succeeded
 -- The same for the state in which most runs end: finished ones only.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: ended_run
 FROM dueline.history
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
-    AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
-    AND ($8::text IS NULL OR queue = $8)
+    AND state = $4
+    -- part: run_matching
     -- part: searched (longest = $9; begun = $10)
 ORDER BY id DESC
 LIMIT $7;
@@ -109,13 +101,12 @@ LIMIT $7;
 -- name: runs_page_waiting
 -- The same for a state in which runs wait: none of the finished ones, of which there are many more, is in it.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: live_run
 FROM dueline.runs
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
-    AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
-    AND ($8::text IS NULL OR queue = $8)
+    AND state = $4
+    -- part: run_matching
     -- part: searched (longest = $9; begun = $10)
 ORDER BY id DESC
 LIMIT $7;
@@ -126,13 +117,12 @@ WITH running AS MATERIALIZED (
     SELECT * FROM dueline.runs WHERE worker IS NOT NULL
 )
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    NULL::bigint AS started_ms, NULL::bigint AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: live_run
 FROM running
 WHERE
     tenant = $1 AND id >= $2 AND id < $3
-    AND state = $4 AND ($5::text IS NULL OR kind = $5) AND ($6::text IS NULL OR tags @> ARRAY[$6])
-    AND ($8::text IS NULL OR queue = $8)
+    AND state = $4
+    -- part: run_matching
     -- part: searched (longest = $9; begun = $10)
 ORDER BY id DESC
 LIMIT $7;

@@ -15,8 +15,7 @@ RETURNING id, created_ms;
 -- name: get
 -- A living job with its plan.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM jobs AS j
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE j.tenant = ?1 AND j.id = ?2 AND j.deleted_ms IS NULL;
@@ -28,16 +27,12 @@ SELECT state FROM jobs WHERE id = ?1 AND deleted_ms IS NULL;
 -- name: page
 -- Living jobs below an id, newest first.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM jobs AS j INDEXED BY jobs_page
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE
     j.tenant = ?1 AND j.id < ?2 AND j.deleted_ms IS NULL
-    AND (?3 IS NULL OR j.state = ?3)
-    AND (?4 IS NULL OR j.queue = ?4)
-    AND (?5 IS NULL OR instr(j.tags, ?5))
-    AND (?6 IS NULL OR j.target_type = ?6)
+    -- part: job_matching
 ORDER BY j.id DESC
 LIMIT ?7;
 
@@ -45,34 +40,26 @@ LIMIT ?7;
 -- The same, of those that have some words: the letters of the longest first, then all of them at the beginnings of words. They are looked
 -- through in their order, in a table that has nothing else.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM job_words AS w
 CROSS JOIN jobs AS j ON j.id = w.id
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE
     w.tenant = ?1 AND w.id < ?2 AND instr(w.words, ?8)
     AND NOT EXISTS (SELECT 1 FROM json_each(?9) AS b WHERE w.words NOT GLOB b.value)
-    AND (?3 IS NULL OR j.state = ?3)
-    AND (?4 IS NULL OR j.queue = ?4)
-    AND (?5 IS NULL OR instr(j.tags, ?5))
-    AND (?6 IS NULL OR j.target_type = ?6)
+    -- part: job_matching
 ORDER BY w.id DESC
 LIMIT ?7;
 
 -- name: page_of_names
 -- The same from a name on and before another, in the order of names.
 SELECT
-    j.id, j.tenant, j.state, j.version, j.definition, p.next_ms, p.due_ms, p.awaiting, p.runs_left, j.pause_note, j.created_ms,
-    j.updated_ms, j.since_ms
+    -- part: job
 FROM jobs AS j INDEXED BY jobs_name
 LEFT JOIN plans AS p ON p.job_id = j.id
 WHERE
     j.tenant = ?1 AND j.name >= ?2 AND j.name < ?8 AND j.deleted_ms IS NULL
-    AND (?3 IS NULL OR j.state = ?3)
-    AND (?4 IS NULL OR j.queue = ?4)
-    AND (?5 IS NULL OR instr(j.tags, ?5))
-    AND (?6 IS NULL OR j.target_type = ?6)
+    -- part: job_matching
 ORDER BY j.name
 LIMIT ?7;
 

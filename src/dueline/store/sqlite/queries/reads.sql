@@ -4,26 +4,23 @@ SELECT now_ms();
 -- name: run
 -- A run, live or finished.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    NULL AS started_ms, NULL AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: live_run
 FROM runs WHERE id = ?2 AND tenant = ?1
 UNION ALL
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: ended_run
 FROM history WHERE id = ?2 AND tenant = ?1;
 
 -- name: runs_page
 -- Runs below an id, latest scheduled first: live and finished ones merged.
 SELECT * FROM (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        NULL AS started_ms, NULL AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: live_run
     FROM runs
     WHERE
         tenant = ?1 AND id >= ?2 AND id < ?3
-        AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
-        AND (?8 IS NULL OR queue = ?8)
+        AND (?4 IS NULL OR state = ?4)
+        -- part: run_matching
         -- part: searched
     ORDER BY id DESC
     LIMIT ?7
@@ -31,13 +28,12 @@ SELECT * FROM (
 UNION ALL
 SELECT * FROM (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: ended_run
     FROM history
     WHERE
         tenant = ?1 AND id >= ?2 AND id < ?3
-        AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
-        AND (?8 IS NULL OR queue = ?8)
+        AND (?4 IS NULL OR state = ?4)
+        -- part: run_matching
         -- part: searched
     ORDER BY id DESC
     LIMIT ?7
@@ -49,13 +45,12 @@ LIMIT ?7;
 -- The same for one job, by the indexes of its runs.
 SELECT * FROM (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        NULL AS started_ms, NULL AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: live_run
     FROM runs INDEXED BY runs_job
     WHERE
         tenant = ?1 AND id >= ?2 AND id < ?3 AND job_id = ?9
-        AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
-        AND (?8 IS NULL OR queue = ?8)
+        AND (?4 IS NULL OR state = ?4)
+        -- part: run_matching
         -- part: searched
     ORDER BY id DESC
     LIMIT ?7
@@ -63,13 +58,12 @@ SELECT * FROM (
 UNION ALL
 SELECT * FROM (
     SELECT
-        id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-        started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+        -- part: ended_run
     FROM history INDEXED BY history_job
     WHERE
         tenant = ?1 AND id >= ?2 AND id < ?3 AND job_id = ?9
-        AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
-        AND (?8 IS NULL OR queue = ?8)
+        AND (?4 IS NULL OR state = ?4)
+        -- part: run_matching
         -- part: searched
     ORDER BY id DESC
     LIMIT ?7
@@ -80,13 +74,12 @@ LIMIT ?7;
 -- name: runs_page_unsuccessful
 -- The same for a state in which runs end without success, which few of very many do: finished ones only, by the index of those.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: ended_run
 FROM history INDEXED BY history_unsuccessful
 WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
-    AND state = ?4 AND state <> 'succeeded' AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
-    AND (?8 IS NULL OR queue = ?8)
+    AND state = ?4 AND state <> 'succeeded'
+    -- part: run_matching
     -- part: searched
 ORDER BY id DESC
 LIMIT ?7;
@@ -94,13 +87,12 @@ LIMIT ?7;
 -- name: runs_page_succeeded
 -- The same for the state in which most runs end: finished ones only.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    started_ms, finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: ended_run
 FROM history
 WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
-    AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
-    AND (?8 IS NULL OR queue = ?8)
+    AND state = ?4
+    -- part: run_matching
     -- part: searched
 ORDER BY id DESC
 LIMIT ?7;
@@ -109,13 +101,12 @@ LIMIT ?7;
 -- name: runs_page_waiting
 -- The same for a state in which runs wait: none of the finished ones, of which there are many more, is in it.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    NULL AS started_ms, NULL AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: live_run
 FROM runs
 WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
-    AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
-    AND (?8 IS NULL OR queue = ?8)
+    AND state = ?4
+    -- part: run_matching
     -- part: searched
 ORDER BY id DESC
 LIMIT ?7;
@@ -123,13 +114,12 @@ LIMIT ?7;
 -- name: runs_page_running
 -- The same for those that a worker has, by the index of these: many more may wait.
 SELECT
-    id, job_id, version, tenant, kind, state, queue, priority, tags, scheduled_ms, due_ms, created_ms, claimed_ms,
-    NULL AS started_ms, NULL AS finished_ms, attempt, lost, worker, reason, parent_id, attempts
+    -- part: live_run
 FROM runs INDEXED BY runs_running
 WHERE
     tenant = ?1 AND id >= ?2 AND id < ?3
-    AND worker IS NOT NULL AND state = ?4 AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR instr(tags, ?6))
-    AND (?8 IS NULL OR queue = ?8)
+    AND worker IS NOT NULL AND state = ?4
+    -- part: run_matching
     -- part: searched
 ORDER BY id DESC
 LIMIT ?7;
