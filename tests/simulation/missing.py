@@ -23,8 +23,9 @@ from tests.simulation.owners import Owners, Tenure
 _FIRES_S = 3.0
 """A scheduler that has a shard, and with which nothing is wrong, fires what is due within this time: it looks twice a second, and may
 have to learn first that it has the shard, what time it is, or that the store is back."""
-_STUCK_MS = 75_000
-"""After so long it is stuck: less than the peace before the end, and more than what it takes to come back from any trouble."""
+_STUCK_S = 75.0
+"""After so long it is stuck: less than the peace before the end, and more than what it takes to come back from any trouble. It passes for
+all alike, while the store's clock may be set forward by as much."""
 _UNTOUCHED_MS = 15_000
 """A job that nobody changed for so long before its end is left to itself."""
 
@@ -38,7 +39,7 @@ def occurrences_kept(evidence: Evidence) -> Iterator[str]:
     for job_id, events in evidence.journal.events.items():
         schedule = events[0].job.definition.schedule
         if isinstance(schedule, After):
-            yield from _following(schedule, events, sorted(ran[job_id].values(), key=_scheduled_ms))
+            yield from following_kept(schedule, events, sorted(ran[job_id].values(), key=_scheduled_ms), evidence.clock)
             continue
         demanded = set(_demanded(events))
         told = evidence.ledger.get(job_id, [])
@@ -95,7 +96,7 @@ class Watch:
             yield until_s - since_s
 
 
-def _following(schedule: After, events: list[JobEvent], runs: list[Run]) -> Iterator[str]:
+def following_kept(schedule: After, events: list[JobEvent], runs: list[Run], clock: StoreClock) -> Iterator[str]:
     """A schedule that counts from the end of its runs: none before its time, and in peace it is never stuck."""
     due_ms, name, deleted = schedule.first_ms, job_text(events[0].job.id), events[-1]
     for run in runs:
@@ -103,7 +104,7 @@ def _following(schedule: After, events: list[JobEvent], runs: list[Run]) -> Iter
             yield f"I2: {name} ran for {run.scheduled_ms}, {due_ms - run.scheduled_ms} ms before its delay was over"
         due_ms = (run.finished_ms or run.scheduled_ms) + schedule.delay_ms
     in_peace = len(events) > 1 and deleted.at_ms - events[-2].at_ms > _UNTOUCHED_MS
-    if in_peace and deleted.job.state is JobState.ACTIVE and deleted.at_ms - due_ms > _STUCK_MS:
+    if in_peace and deleted.job.state is JobState.ACTIVE and deleted.at_s - clock.reached_s(due_ms) > _STUCK_S:
         yield f"I15: {name} was to run at {due_ms}, and had not by {deleted.at_ms}"
 
 

@@ -9,12 +9,17 @@ import pytest
 
 from dueline.domain.gates import Gate, Rate, Scope, Wish
 from dueline.domain.ids import JobId, RunId
+from dueline.domain.job import Definition, Execution, HttpTarget, Job
+from dueline.domain.planning import Position
+from dueline.domain.schedule import After
 from dueline.domain.sharding import shard_of
+from dueline.domain.states import JobState
 from tests.simulation.clocks import START_MS, Belief, StoreClock
+from tests.simulation.journal import Deed, JobEvent
 from tests.simulation.limits import most_at_once
 from tests.simulation.link import Trouble
 from tests.simulation.loop import VirtualLoop
-from tests.simulation.missing import Watch
+from tests.simulation.missing import Watch, following_kept
 from tests.simulation.owners import Owners
 from tests.simulation.target import Hit
 from tests.simulation.trace import Trace
@@ -135,3 +140,36 @@ def test_a_shard_that_was_handed_over_is_the_next_ones(loop: Moment, clock: Stor
     owners.saw("take_shards", ("s2-1", {}), {}, {SHARD: 2})
 
     assert list(Watch(owners, clock, []).quiet(SHARD, 0.0, 10.0)) == [4.0, 3.0]
+
+
+def test_a_schedule_is_stuck_by_the_time_that_passed_not_by_a_clock_that_was_set(
+    loop: Moment, clock: StoreClock
+) -> None:
+    schedule = After(delay_ms=1_000, first_ms=START_MS + 1_000)
+    loop.go(10)
+    clock.step(60_000)
+
+    def ended(at_s: float) -> list[str]:
+        loop.go(at_s)
+        events = [event(Deed.CREATE, schedule, START_MS, 0.0), event(Deed.DELETE, schedule, clock.wall_ms(), at_s)]
+        return list(following_kept(schedule, events, [], clock))
+
+    assert ended(76) == []
+    assert [finding.split(": ")[0] for finding in ended(76.5)] == ["I15"]
+
+
+def event(deed: Deed, schedule: After, at_ms: int, at_s: float) -> JobEvent:
+    definition = Definition(name="a", execution=Execution(target=HttpTarget(url="http://steady/")), schedule=schedule)
+    job = Job(
+        id=JOB,
+        tenant="t",
+        state=JobState.ACTIVE,
+        version=1,
+        definition=definition,
+        position=Position(),
+        pause_note=None,
+        created_ms=START_MS,
+        updated_ms=START_MS,
+        since_ms=START_MS,
+    )
+    return JobEvent(deed, job, at_ms, at_s)
