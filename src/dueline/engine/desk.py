@@ -14,7 +14,7 @@ import msgspec
 
 from dueline.domain import limits
 from dueline.domain.errors import LeaseLost
-from dueline.domain.ids import BootId, RunId
+from dueline.domain.ids import BootId, RunId, run_text
 from dueline.domain.lanes import HTTP, TASK, is_task, serves
 from dueline.domain.rates import Taken
 from dueline.domain.retry import GONE
@@ -320,7 +320,9 @@ class Desk:
             call = None
             if isinstance(work, PreparedCall):
                 try:
-                    call = make_call(work, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ()))
+                    call = make_call(
+                        work, claim, run_text(claim.run_id), now_ms=now_ms, keys=keys.get(claim.tenant, ())
+                    )
                 except Unsendable as error:
                     unsendable[claim] = str(error)
                     continue

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.ids import RunId, job_text, run_text
+from dueline.domain.ids import RunId, job_text
 from dueline.domain.run import Outcome, OutcomeKind
 from dueline.domain.states import EndReason, HeldReason
 from dueline.engine.execution.calls import PreparedCall
@@ -241,10 +241,10 @@ class Flights:
         return Ended(claim, prepared, outcome, started_s, finished_s, self._cancels.pop(run_id, None))
 
 
-def task_call(claim: Claim, work: PreparedTask, checkpoint: bytes | None, *, timeout_ms: int) -> TaskCall:
-    """The call of one attempt of a task."""
+def task_call(claim: Claim, work: PreparedTask, run: str, checkpoint: bytes | None, *, timeout_ms: int) -> TaskCall:
+    """The call of one attempt of a task, for a run whose id as text is `run`."""
     info = RunInfo(
-        run_id=run_text(claim.run_id),
+        run_id=run,
         job_id=None if claim.job_id is None else job_text(claim.job_id),
         attempt=claim.attempt,
         token=claim.token,
