@@ -125,5 +125,6 @@ class Starter:
 
     async def _had_elsewhere(self, works: Works) -> frozenset[str]:
         """Tasks that this worker does not have, and another has."""
-        strange = {work.task for _, work in works if isinstance(work, PreparedTask) and not self._flights.knows(work)}
+        tasks = {work.task for _, work in works if isinstance(work, PreparedTask)}
+        strange = {task for task in tasks if not self._flights.has(task)}
         return await self._elsewhere.having(strange) if strange else frozenset()
