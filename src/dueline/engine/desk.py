@@ -190,7 +190,7 @@ class Desk:
                 started_ms=claim.claimed_ms if one.started_ms is None else min(one.started_ms, now_ms),
                 finished_ms=now_ms,
                 doubt_ms=self._time().doubt_ms,
-                chance=self._chance.fraction(),
+                chance=self._chance.fraction,
                 awaited=work.awaited,
                 cancel=cancels.get(one.run_id),
                 leaving=one.leaving,

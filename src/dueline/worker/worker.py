@@ -346,7 +346,7 @@ class Worker:
                 started_ms=time.at_ms(one.started_s),
                 finished_ms=time.at_ms(one.finished_s),
                 doubt_ms=doubt_ms,
-                chance=self._chance.fraction(),
+                chance=self._chance.fraction,
                 awaited=one.prepared.awaited,
                 cancel=one.cancel,
                 leaving=leaving,
