@@ -148,16 +148,15 @@ class Flights:
             self.cancel(claim.run_id, self._flights[claim.run_id][0].token, EndReason.SUPERSEDED)
             due_ms = now_ms + limits.PUT_OFF_MS_MIN
             return Postponed(claim.run_id, claim.token, due_ms, HeldReason.CONCURRENCY)
-        if isinstance(prepared, PreparedCall):
-            postponed = self._admission.ask(claim, prepared.host, now_s=now_s, now_ms=now_ms)
-            if postponed is not None:
-                return postponed
-        else:
+        postponed = None
+        if isinstance(prepared, PreparedTask):
             limit = self._limit_of(prepared.task)
             if limit is not None:
                 postponed = self._admission.ask_task(claim, prepared.task, limit, now_s=now_s, now_ms=now_ms)
-                if postponed is not None:
-                    return postponed
+        else:
+            postponed = self._admission.ask(claim, prepared.host, now_s=now_s, now_ms=now_ms)
+        if postponed is not None:
+            return postponed
         self._flights[claim.run_id] = (claim, prepared)
         return None
 
@@ -232,7 +231,7 @@ class Flights:
     def _land(self, run_id: RunId, outcome: Outcome | None, started_s: float, finished_s: float) -> Ended:
         """Take a run out. Without an outcome it was broken off by force."""
         claim, prepared = self._flights.pop(run_id)
-        if isinstance(prepared, PreparedCall):
+        if not isinstance(prepared, PreparedTask):
             self._admission.ended(claim, prepared.host, outcome, started_s=started_s, now_s=self._monotonic())
         elif self._limit_of(prepared.task) is not None:
             self._admission.task_ended(prepared.task, now_s=self._monotonic())
