@@ -78,7 +78,7 @@ class Reports(Generic[E]):
         if not batch:
             return _IDLE_S
         cut = len(batch) < len(self._waiting)
-        offered = frozenset(end.run_id for end in batch)
+        offered = {end.run_id for end in batch}
         clock = asyncio.get_running_loop().time
         began_s = clock()
         self._writing = len(batch)
