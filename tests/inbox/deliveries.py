@@ -47,7 +47,7 @@ def sent(
         spec=None,
     )
     prepared = prepare_call(Execution(target=HttpTarget(url="http://shop.test/", body=body)))
-    call = make_call(prepared, claim, now_ms=now_ms, keys=keys)
+    call = make_call(prepared, claim, run_text(claim.run_id), now_ms=now_ms, keys=keys)
     pairs = [(name, value) for name, _, value in [line.partition(": ") for line in call.header_lines()]]
     return pairs, call.body or b""
 

@@ -6,10 +6,9 @@ scheduled run is a hash of what it stands for, so writing the same occurrence tw
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
-from struct import Struct
 from typing import NewType, cast
 
 from dueline.domain.errors import Invalid
@@ -29,7 +28,12 @@ _TEXT_LETTERS = 26
 _FREE = bytes([0x0F, 0xFF, 0x3F]) + b"\xff" * 7
 _FIXED = bytes([0x70, 0x00, 0x80]) + bytes(7)
 """What is random behind the time of an id, and what says that it is a UUIDv7."""
-_PARTS = Struct(">6sQH")
+_SPREAD = 128
+"""How many ids are spread out together."""
+_PLACE_BYTES = 32
+_FRONT = bytes(_PLACE_BYTES - ID_BYTES)
+_LETTERS = _ALPHABET.encode().ljust(256, b"?")
+"""By the number of a letter, for `bytes.translate`."""
 
 
 def new_job_id(at_ms: int, entropy: bytes) -> JobId:
@@ -89,19 +93,17 @@ def run_text(run_id: bytes) -> str:
     return "run_" + _encode(run_id)
 
 
-def run_texts(run_ids: Iterable[bytes]) -> list[str]:
-    """The same for many, in their order. The ten letters of a millisecond are found once."""
-    triples, texts = _triples(), []
-    fronts: dict[bytes, str] = {}
-    for time, high, low in _PARTS.iter_unpack(b"".join(run_ids)):
-        front = fronts.get(time)
-        if front is None:
-            front = fronts[time] = run_text(time + bytes(10))[:-16]
-        last = (high & 15) << 16 | low
-        texts.append(
-            f"{front}{triples[high >> 49]}{triples[high >> 34 & 32767]}{triples[high >> 19 & 32767]}"
-            f"{triples[high >> 4 & 32767]}{triples[last >> 5]}{_ALPHABET[last & 31]}"
-        )
+def run_texts(run_ids: Sequence[bytes]) -> list[str]:
+    """The same for many, in their order: a fraction of the time, because all letters of some ids are worked out at once."""
+    texts: list[str] = []
+    for start in range(0, len(run_ids), _SPREAD):
+        together = run_ids[start : start + _SPREAD]
+        letters = int.from_bytes(_FRONT.join(together), "big")
+        for low, high, shift in _spreading():
+            letters = letters & low | (letters & high) << shift
+        size = _PLACE_BYTES * len(together)
+        row = letters.to_bytes(size, "big").translate(_LETTERS).decode()
+        texts += ["run_" + row[end - _TEXT_LETTERS : end] for end in range(_PLACE_BYTES, size + 1, _PLACE_BYTES)]
     return texts
 
 
@@ -129,6 +131,19 @@ def _encode(identifier: bytes) -> str:
         f"{triples[number >> 75 & 32767]}{triples[number >> 60 & 32767]}{triples[number >> 45 & 32767]}"
         f"{triples[number >> 30 & 32767]}{triples[number >> 15 & 32767]}{triples[number & 32767]}"
     )
+
+
+@cache
+def _spreading() -> list[tuple[int, int, int]]:
+    """How the five bits of each letter get a byte of their own: in places of 32 bytes the upper half of the letters moves up into the upper
+    half of the bytes; then the same in each half, and so on. Each step is what stays, what moves, and by how much."""
+    steps = []
+    for place in (256, 128, 64, 32, 16):
+        letter_bits = place // 2 * 5 // 8
+        one = sum((1 << letter_bits) - 1 << at for at in range(0, 8 * _PLACE_BYTES, place))
+        stays = int.from_bytes(one.to_bytes(_PLACE_BYTES, "big") * _SPREAD, "big")
+        steps.append((stays, stays << letter_bits, place // 2 - letter_bits))
+    return steps
 
 
 @cache

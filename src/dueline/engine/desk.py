@@ -14,7 +14,7 @@ import msgspec
 
 from dueline.domain import limits
 from dueline.domain.errors import LeaseLost
-from dueline.domain.ids import BootId, RunId
+from dueline.domain.ids import BootId, RunId, run_text
 from dueline.domain.lanes import HTTP, TASK, is_task, serves
 from dueline.domain.rates import Taken
 from dueline.domain.retry import GONE
@@ -190,7 +190,7 @@ class Desk:
                 started_ms=claim.claimed_ms if one.started_ms is None else min(one.started_ms, now_ms),
                 finished_ms=now_ms,
                 doubt_ms=self._time().doubt_ms,
-                chance=self._chance.fraction(),
+                chance=self._chance.fraction,
                 awaited=work.awaited,
                 cancel=cancels.get(one.run_id),
                 leaving=one.leaving,
@@ -320,7 +320,9 @@ class Desk:
             call = None
             if isinstance(work, PreparedCall):
                 try:
-                    call = make_call(work, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ()))
+                    call = make_call(
+                        work, claim, run_text(claim.run_id), now_ms=now_ms, keys=keys.get(claim.tenant, ())
+                    )
                 except Unsendable as error:
                     unsendable[claim] = str(error)
                     continue

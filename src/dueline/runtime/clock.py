@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable
 from typing import Protocol
 
 
@@ -94,3 +95,9 @@ class StoreTime:
         """The store's time at a monotonic moment."""
         assert self._offset_ms is not None, "the store was not asked for its time yet"
         return int(monotonic_s * 1000 + self._offset_ms)
+
+    def all_at_ms(self, moments_s: Iterable[float]) -> list[int]:
+        """The same for many moments."""
+        offset_ms = self._offset_ms
+        assert offset_ms is not None, "the store was not asked for its time yet"
+        return [int(monotonic_s * 1000 + offset_ms) for monotonic_s in moments_s]

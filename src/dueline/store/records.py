@@ -77,8 +77,9 @@ def last_attempt(attempt: Attempt) -> LastAttempt:
 
 def encode_last_attempt(attempt: Attempt) -> str:
     """To be appended as that of any other attempt."""
-    last = last_attempt(attempt)
-    return "{}" if last is _USUAL_END else _encoder.encode(last).decode()
+    if attempt.token == attempt.attempt and attempt.outcome == _SUCCESS:
+        return "{}"
+    return _encoder.encode(last_attempt(attempt)).decode()
 
 
 def _to_attempts(row: Any) -> tuple[Attempt, ...]:

@@ -17,7 +17,7 @@ from dueline.wire.reading import decode, encode
 from dueline.wire.targets import payload_problem
 
 
-class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
+class RunInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One attempt of a run, as its task is told of it. `checkpoint` is the JSON that an earlier attempt left."""
 
     run_id: str

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.ids import RunId, job_text, run_text
+from dueline.domain.ids import RunId, job_text
 from dueline.domain.run import Outcome, OutcomeKind
 from dueline.domain.states import EndReason, HeldReason
 from dueline.engine.execution.calls import PreparedCall
@@ -121,9 +121,11 @@ class Flights:
         self._executor = make_executor(deliver=self._replied, monotonic=monotonic, may_send=trusted)
         self._executor.open(asyncio.get_running_loop())
         self._crew: Crew | None = None
+        self._limit_of: Callable[[str], int | None] = lambda _task: None
         if make_crew is not None:
             self._crew = make_crew(deliver=self._carried_out, told=self._reported, monotonic=monotonic)
             self._crew.open(asyncio.get_running_loop())
+            self._limit_of = self._crew.limit_of
 
     def __len__(self) -> int:
         return len(self._flights)
@@ -135,9 +137,9 @@ class Flights:
         """How many tasks more could begin at once; None: as many as there are slots."""
         return 0 if self._crew is None else self._crew.room()
 
-    def knows(self, prepared: Prepared) -> bool:
-        """Whether a run can be carried out here at all."""
-        return not isinstance(prepared, PreparedTask) or (self._crew is not None and self._crew.has(prepared.task))
+    def has(self, task: str) -> bool:
+        """Whether a task can be carried out here at all."""
+        return self._crew is not None and self._crew.has(task)
 
     def admit(self, claim: Claim, prepared: Prepared, *, now_s: float, now_ms: int) -> Postponed | None:
         """Take a claim in, or say until when it is to be put off. What was taken in must be launched, or broken off."""
@@ -146,16 +148,15 @@ class Flights:
             self.cancel(claim.run_id, self._flights[claim.run_id][0].token, EndReason.SUPERSEDED)
             due_ms = now_ms + limits.PUT_OFF_MS_MIN
             return Postponed(claim.run_id, claim.token, due_ms, HeldReason.CONCURRENCY)
-        if isinstance(prepared, PreparedCall):
-            postponed = self._admission.ask(claim, prepared.host, now_s=now_s, now_ms=now_ms)
-            if postponed is not None:
-                return postponed
-        else:
-            limit = self._limit_of(prepared)
+        postponed = None
+        if isinstance(prepared, PreparedTask):
+            limit = self._limit_of(prepared.task)
             if limit is not None:
                 postponed = self._admission.ask_task(claim, prepared.task, limit, now_s=now_s, now_ms=now_ms)
-                if postponed is not None:
-                    return postponed
+        else:
+            postponed = self._admission.ask(claim, prepared.host, now_s=now_s, now_ms=now_ms)
+        if postponed is not None:
+            return postponed
         self._flights[claim.run_id] = (claim, prepared)
         return None
 
@@ -227,24 +228,21 @@ class Flights:
     def _reported(self, key: RunId, report: Report) -> None:
         self._told(self._flights[key][0], report)
 
-    def _limit_of(self, work: PreparedTask) -> int | None:
-        return None if self._crew is None else self._crew.limit_of(work.task)
-
     def _land(self, run_id: RunId, outcome: Outcome | None, started_s: float, finished_s: float) -> Ended:
         """Take a run out. Without an outcome it was broken off by force."""
         claim, prepared = self._flights.pop(run_id)
-        if isinstance(prepared, PreparedCall):
+        if not isinstance(prepared, PreparedTask):
             self._admission.ended(claim, prepared.host, outcome, started_s=started_s, now_s=self._monotonic())
-        elif self._limit_of(prepared) is not None:
+        elif self._limit_of(prepared.task) is not None:
             self._admission.task_ended(prepared.task, now_s=self._monotonic())
         outcome = outcome or Outcome(kind=OutcomeKind.LOST, error=_BROKEN_OFF)
         return Ended(claim, prepared, outcome, started_s, finished_s, self._cancels.pop(run_id, None))
 
 
-def task_call(claim: Claim, work: PreparedTask, checkpoint: bytes | None, *, timeout_ms: int) -> TaskCall:
-    """The call of one attempt of a task."""
+def task_call(claim: Claim, work: PreparedTask, run: str, checkpoint: bytes | None, *, timeout_ms: int) -> TaskCall:
+    """The call of one attempt of a task, for a run whose id as text is `run`."""
     info = RunInfo(
-        run_id=run_text(claim.run_id),
+        run_id=run,
         job_id=None if claim.job_id is None else job_text(claim.job_id),
         attempt=claim.attempt,
         token=claim.token,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Collection
+from itertools import accumulate
 from typing import Generic, Protocol, TypeVar
 
 from dueline.domain import limits
@@ -48,7 +49,7 @@ class Reports(Generic[E]):
         self._letters = letters
         self._written = written
         self._before = before
-        self._waiting: deque[E] = deque()
+        self._waiting: list[E] = []
         self._writing = 0
         """How many of those that wait are being written."""
         self._gather_s = limits.OUTCOME_GROUP_S
@@ -77,7 +78,7 @@ class Reports(Generic[E]):
         if not batch:
             return _IDLE_S
         cut = len(batch) < len(self._waiting)
-        offered = frozenset(end.run_id for end in batch)
+        offered = {end.run_id for end in batch}
         clock = asyncio.get_running_loop().time
         began_s = clock()
         self._writing = len(batch)
@@ -91,8 +92,7 @@ class Reports(Generic[E]):
         finally:
             self._writing = 0
         self._gather_s = min(max((clock() - began_s) * _GATHER, limits.OUTCOME_GROUP_S), _GATHER_S_MAX)
-        for _ in batch:
-            self._waiting.popleft()
+        del self._waiting[: len(batch)]
         refused = offered - accepted - self._in_doubt
         if refused:
             self.fenced_total += len(refused)
@@ -102,14 +102,10 @@ class Reports(Generic[E]):
         return 0.0 if cut else _IDLE_S
 
     def _next_batch(self) -> list[E]:
-        batch: list[E] = []
-        size_letters = 0
-        for end in self._waiting:
-            size_letters += self._letters(end)
-            if batch and (len(batch) == limits.FINISH_BATCH or size_letters > _RESULT_LETTERS_PER_BATCH):
-                break
-            batch.append(end)
-        return batch
+        """As many as fit a statement, and one in any case."""
+        batch = self._waiting[: limits.FINISH_BATCH]
+        sizes_letters = list(accumulate(map(self._letters, batch)))
+        return batch[: max(bisect_right(sizes_letters, _RESULT_LETTERS_PER_BATCH), 1)]
 
     def _ring(self) -> None:
         if self._timer is not None:

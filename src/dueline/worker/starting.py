@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from dueline.domain import limits
-from dueline.domain.ids import RunId
+from dueline.domain.ids import RunId, run_texts
 from dueline.engine.definitions import Definitions
 from dueline.engine.execution.calls import Unsendable, make_call
 from dueline.engine.execution.deadlines import time_left_ms
@@ -92,7 +92,8 @@ class Starter:
         tasks: list[TaskCall] = []
         unsendable: dict[RunId, str] = {}
         put_off: list[Postponed] = []
-        for claim, work in works:
+        texts = run_texts([claim.run_id for claim, _ in works])
+        for (claim, work), run in zip(works, texts, strict=True):
             if isinstance(work, PreparedTask) and work.task in elsewhere:
                 put_off.append(self._elsewhere.put_off(claim, now_ms=now_ms))
                 continue
@@ -103,10 +104,10 @@ class Starter:
                 put_off.append(postponed)
             elif isinstance(work, PreparedTask):
                 timeout_ms = time_left_ms(work.execution, claim, now_ms=now_ms)
-                tasks.append(task_call(claim, work, checkpoints.get(claim.run_id), timeout_ms=timeout_ms))
+                tasks.append(task_call(claim, work, run, checkpoints.get(claim.run_id), timeout_ms=timeout_ms))
             else:
                 try:
-                    calls.append(make_call(work, claim, now_ms=now_ms, keys=keys.get(claim.tenant, ())))
+                    calls.append(make_call(work, claim, run, now_ms=now_ms, keys=keys.get(claim.tenant, ())))
                 except Unsendable as error:
                     unsendable[claim.run_id] = str(error)
         self._flights.launch(calls, tasks)
@@ -124,5 +125,6 @@ class Starter:
 
     async def _had_elsewhere(self, works: Works) -> frozenset[str]:
         """Tasks that this worker does not have, and another has."""
-        strange = {work.task for _, work in works if isinstance(work, PreparedTask) and not self._flights.knows(work)}
+        tasks = {work.task for _, work in works if isinstance(work, PreparedTask)}
+        strange = {task for task in tasks if not self._flights.has(task)}
         return await self._elsewhere.having(strange) if strange else frozenset()

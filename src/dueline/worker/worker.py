@@ -337,21 +337,23 @@ class Worker:
     def _conclude(self, ended: list[Ended], *, leaving: bool = False) -> list[End]:
         time, worker = self._membership.time, self._membership.boot_id
         doubt_ms = time.doubt_ms
+        started = time.all_at_ms([one.started_s for one in ended])
+        finished = time.all_at_ms([one.finished_s for one in ended])
         return [
             conclude(
                 one.claim,
                 one.prepared.execution,
                 one.outcome,
                 worker=worker,
-                started_ms=time.at_ms(one.started_s),
-                finished_ms=time.at_ms(one.finished_s),
+                started_ms=started_ms,
+                finished_ms=finished_ms,
                 doubt_ms=doubt_ms,
-                chance=self._chance.fraction(),
+                chance=self._chance.fraction,
                 awaited=one.prepared.awaited,
                 cancel=one.cancel,
                 leaving=leaving,
             )
-            for one in ended
+            for one, started_ms, finished_ms in zip(ended, started, finished, strict=True)
         ]
 
     def _withheld(self, count: int) -> None:

@@ -45,7 +45,7 @@ def a_claim(*, job_id: JobId | None = JOB_ID, attempt: int = 2, token: int = 9, 
 
 
 def make_call(prepared: PreparedCall, claim: Claim, *keys: bytes, now_ms: int = NOW_MS) -> HttpCall:
-    return calls.make_call(prepared, claim, now_ms=now_ms, keys=keys)
+    return calls.make_call(prepared, claim, run_text(claim.run_id), now_ms=now_ms, keys=keys)
 
 
 def sent_headers(call: HttpCall) -> dict[str, str]:

@@ -68,7 +68,7 @@ def ended(
         worker=BootId("w1"),
         started_ms=DUE_MS + 20,
         finished_ms=DUE_MS + 50,
-        chance=0.5,
+        chance=lambda: 0.5,
         cancel=cancel,
         leaving=leaving,
         doubt_ms=doubt_ms,
@@ -268,7 +268,7 @@ def test_times_are_in_order_whatever_the_clocks_say(
         worker=BootId("w1"),
         started_ms=started_ms,
         finished_ms=finished_ms,
-        chance=0.0,
+        chance=lambda: 0.0,
     )
     attempt = end.attempt
     assert attempt.started_ms is not None

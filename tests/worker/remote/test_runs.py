@@ -71,7 +71,7 @@ async def test_a_call_is_the_same_as_from_beside_the_store(
 ) -> None:
     enqueue(api, {"url": URL, **said})
     run = await lease_one(desk)
-    beside = make_call(prepare_call(Execution(target=target)), run.claim, now_ms=0)
+    beside = make_call(prepare_call(Execution(target=target)), run.claim, run_text(run.claim.run_id), now_ms=0)
     assert run.call == msgspec.structs.replace(beside, headers=beside.header_lines(), run_headers="")
 
 

@@ -10,7 +10,7 @@ import msgspec
 from dueline import __version__
 from dueline.domain.errors import DuelineError
 from dueline.domain.gates import Gate
-from dueline.domain.ids import job_text, run_text
+from dueline.domain.ids import job_text
 from dueline.domain.instants import format_instant
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.signing import sign
@@ -104,12 +104,11 @@ def prepare_request(execution: Execution) -> PreparedCall:
     )
 
 
-def make_call(prepared: PreparedCall, claim: Claim, *, now_ms: int, keys: Sequence[bytes] = ()) -> HttpCall:
-    """The call of one attempt, signed with `keys` if there are any. Raises Unsendable.
+def make_call(prepared: PreparedCall, claim: Claim, run: str, *, now_ms: int, keys: Sequence[bytes] = ()) -> HttpCall:
+    """The call of one attempt of a run, whose id as text is `run`; signed with `keys` if there are any. Raises Unsendable.
 
     The idempotency key is the same for all attempts of a run; the token only grows. All attempts are spans of one trace.
     """
-    run = run_text(claim.run_id)
     url, lines, body = prepared.url, prepared.headers, prepared.body
     if prepared.templates is not None:
         url, lines, body = _fill(prepared, prepared.templates, claim, run)

@@ -13,8 +13,9 @@ from dueline.store.shapes import Finish, Reclaim, Retry
 async def write_ends(store: RunStore, ends: Collection[End]) -> set[RunId]:
     """Answers those whose token matched; the others were lost to somebody else."""
     finishes = [end for end in ends if isinstance(end, Finish)]
-    retries = [end for end in ends if isinstance(end, Retry)]
-    reclaims = [end for end in ends if isinstance(end, Reclaim)]
+    others = [end for end in ends if not isinstance(end, Finish)]
+    retries = [end for end in others if isinstance(end, Retry)]
+    reclaims = [end for end in others if isinstance(end, Reclaim)]
     accepted = await store.finish(finishes) if finishes else set()
     accepted |= await store.retry(retries) if retries else set()
     return accepted | (await store.reclaim(reclaims) if reclaims else set())

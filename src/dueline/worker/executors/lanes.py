@@ -25,7 +25,7 @@ log = get_log(__name__)
 _LEFT_RUNNING = "it did not stop when asked and may still be running: its effect is unknown"
 
 
-class TaskCall(msgspec.Struct, frozen=True):
+class TaskCall(msgspec.Struct, frozen=True, gc=False):
     """One call of a task. `key` is hashable and comes back with the reply; `arguments` is a JSON object; `timeout_ms` bounds the whole
     call, also what it waits for a place to run."""
 

@@ -21,7 +21,7 @@ from dueline.worker.executors.processes import ProcessLane
 __all__ = ["Checkpoint", "Heartbeat", "Progress", "Report", "RunInfo", "TaskCall", "TaskExecutor", "TaskReply"]
 
 
-class TaskReply(msgspec.Struct, frozen=True):
+class TaskReply(msgspec.Struct, frozen=True, gc=False):
     """What became of one call. `closed` says that the executor was closed before it ended: then nobody knows."""
 
     key: Any

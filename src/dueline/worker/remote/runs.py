@@ -65,7 +65,7 @@ def read_run(told: dict[str, Any], *, now_ms: int) -> RemoteRun:
         execution = Execution(target=TaskTarget(task=target["task"]), timeout_ms=timeout_ms)
         work = PreparedTask(execution, target["task"], encode(target["args"]), awaited=False)
         checkpoint = None if told["checkpoint"] is None else encode(told["checkpoint"])
-        return RemoteRun(claim, work, task_call(claim, work, checkpoint, timeout_ms=timeout_ms))
+        return RemoteRun(claim, work, task_call(claim, work, told["id"], checkpoint, timeout_ms=timeout_ms))
     prepared = prepare_request(Execution(target=_read_request(target), timeout_ms=timeout_ms))
     return RemoteRun(
         claim,
