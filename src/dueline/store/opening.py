@@ -15,13 +15,17 @@ def is_embedded(address: str) -> bool:
 
 
 def make_store(address: str, clock: Clock) -> Store:
-    """`postgresql://…` (several hosts allowed), `sqlite:///path`, or a file path. Only the driver it needs is loaded."""
+    """`postgresql://…` (several hosts allowed), `sqlite:///path`, or a file path. Only the driver it needs is loaded. For processes of our
+    own: drivers are set up for all of the process.
+    """
     if not is_embedded(address):
         from dueline.store.postgres.store import PostgresStore
 
         return PostgresStore(address)
+    from dueline.store.sqlite.session import stop_counting_memory
     from dueline.store.sqlite.store import SqliteStore
 
+    stop_counting_memory()
     return SqliteStore(file_of(address), clock)
 
 

@@ -66,6 +66,21 @@ def test_a_move_that_raises_is_undone_alone_and_wakes_nobody(session: Session, p
     assert numbers(path) == [1, 3]
 
 
+def test_the_first_move_that_raises_is_undone_alone(session: Session, path: Path) -> None:
+    outcomes, topics = commit_together(session, [add_and_raise(1), add(1), add(2)])
+    assert [outcome.value for outcome in outcomes] == [None, 1, 2]
+    assert (topics, numbers(path)) == ({"added/1", "added/2"}, [1, 2])
+
+
+def test_moves_behind_a_long_one_are_left_for_the_next_commit(session: Session, path: Path, clock: ManualClock) -> None:
+    def take_long(_session: Session) -> None:
+        clock.advance(0.003)
+
+    outcomes, topics = commit_together(session, [add(1), take_long, add(2), add(3)])
+    assert outcomes == [Outcome(1, None), Outcome(None, None)]
+    assert (topics, numbers(path)) == ({"added/1"}, [1])
+
+
 def test_a_move_that_is_alone_is_undone_with_its_transaction(session: Session, path: Path) -> None:
     outcomes, topics = commit_together(session, [add_and_raise(1)])
     assert [type(outcome.error) for outcome in outcomes] == [ValueError]
@@ -113,7 +128,7 @@ def test_a_file_that_somebody_else_locks_is_unavailable(session: Session, path: 
 def test_a_move_sees_one_moment(session: Session) -> None:
     class Restless(ManualClock):
         def wall_ms(self) -> int:
-            self.advance(1)
+            self.advance(0.001)
             return super().wall_ms()
 
     session._clock = Restless()

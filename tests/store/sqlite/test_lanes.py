@@ -82,6 +82,22 @@ async def test_what_waits_for_the_writer_is_written_together_and_wakes_once(stor
     assert sorted(woken) == ["plans", "ready/default"]
 
 
+async def test_what_waits_behind_a_long_move_is_written_all_the_same_and_in_order(
+    store: SqliteStore, gate: Gate, clock: ManualClock
+) -> None:
+    done: list[int] = []
+
+    def take_long(_session: Session, number: int) -> None:
+        clock.advance(1)
+        done.append(number)
+
+    waiting = [asyncio.create_task(store._database.write(take_long, number)) for number in range(5)]
+    await asyncio.sleep(0)
+    await gate.open()
+    await asyncio.gather(*waiting)
+    assert done == list(range(5))
+
+
 async def test_a_write_whose_caller_gave_up_takes_effect_and_is_seen_by_the_next(
     store: SqliteStore, gate: Gate
 ) -> None:

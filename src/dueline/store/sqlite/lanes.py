@@ -126,7 +126,7 @@ class _ThreadLane(ABC):
 
 
 class WriteLane(_ThreadLane):
-    """The only writer. Everything that waits when it becomes free is committed together."""
+    """The only writer. Everything that waits when it becomes free is committed together, up to a move that takes long."""
 
     def __init__(self, session: Session, announce: Announce) -> None:
         self._announce = announce
@@ -141,8 +141,11 @@ class WriteLane(_ThreadLane):
                     more = False
                     break
                 group.append(call)
-        outcomes, topics = commit_together(self._session, [move for move, _ in group])
-        self._on_loop(self._report, [future for _, future in group], outcomes, topics)
+        while group:
+            outcomes, topics = commit_together(self._session, [move for move, _ in group])
+            futures = [future for _, future in group[: len(outcomes)]]
+            self._on_loop(self._report, futures, outcomes, topics)
+            del group[: len(outcomes)]
         return more
 
     def _report(self, futures: list[asyncio.Future[Any]], outcomes: list[Outcome], topics: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import apsw
@@ -88,6 +89,16 @@ class Session:
 
     def _moment(self, *_args: Any) -> int:
         return self.now_ms
+
+
+def stop_counting_memory() -> None:
+    """Have SQLite keep no count of its memory for the rest of the process: it costs a lock for every piece. It can be told so only while no
+    connection is open, and counts on otherwise.
+    """
+    with suppress(apsw.MisuseError):
+        apsw.shutdown()
+        apsw.config(apsw.SQLITE_CONFIG_MEMSTATUS, False)
+    apsw.initialize()
 
 
 def set_up_writer(session: Session, path: str) -> None:
