@@ -11,7 +11,7 @@ import asyncpg
 from dueline.store.postgres.store import PostgresStore
 from dueline.store.protocol import Store
 from dueline.store.queries import load_queries
-from tests.support.stores import postgres_under_test
+from tests.support.stores import StoreClock, postgres_under_test
 
 T = TypeVar("T")
 WAITERS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -24,6 +24,7 @@ class Cluster:
     first: Store
     second: Store
     hand: "asyncpg.Connection[asyncpg.Record]"
+    clock: StoreClock
 
     @asynccontextmanager
     async def stopped(self, noun: str, name: str, *args: Any) -> AsyncIterator[None]:
@@ -57,7 +58,7 @@ async def a_cluster(dsn: str) -> AsyncIterator[Cluster]:
         hand = await asyncpg.connect(dsn)
         await hand.set_type_codec("uuid", schema="pg_catalog", encoder=bytes, decoder=bytes, format="binary")
         try:
-            yield Cluster(under_test.store, second, hand)
+            yield Cluster(under_test.store, second, hand, under_test.clock)
         finally:
             await hand.close()
             await second.close()

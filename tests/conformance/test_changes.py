@@ -328,7 +328,9 @@ async def test_a_worker_that_claimed_ahead_learns_that_its_run_was_unplanned(sto
     assert await store.run(TENANT, run_id) is None
 
 
-async def test_a_run_written_again_has_nothing_to_do_with_the_claim_on_the_first_one(store: Store) -> None:
+async def test_a_run_written_again_has_nothing_to_do_with_the_claim_on_the_first_one(
+    store: Store, clock: StoreClock
+) -> None:
     job = await create(store, a_job(next_ms=START_MS + 500))
     worker = await register(store)
     run_id = await fire_one(store, job)
@@ -339,6 +341,7 @@ async def test_a_run_written_again_has_nothing_to_do_with_the_claim_on_the_first
     assert await fire_one(store, changed, token=first_token(plan.generation)) == run_id
     new = await claim_one(store, worker, ahead_ms=500)
     assert new.token > old.token
+    await clock.advance(0.5)
     assert await confirm(store, old) == set()
     assert await store.finish([a_finish(old)]) == set()
     assert (await store.confirm([old, new])).tokens == {run_id: new.token}

@@ -170,6 +170,7 @@ async def test_a_confirm_waits_for_the_change_that_takes_its_run_away(cluster: C
     run_id = await fire_one(cluster.first, job)
     claimed = await claim_one(cluster.first, await register(cluster.first), ahead_ms=500)
     async with cluster.stopped("jobs", "lock_runs", job.id):
+        await cluster.clock.advance(0.5)
         confirming = await cluster.blocked(cluster.second.confirm([claimed]))
         await cluster.hand.fetch(load_queries("postgres", "jobs")["unplan_runs"], [run_id])
     assert await confirming == Confirmed({}, [])
@@ -180,6 +181,7 @@ async def test_a_confirm_waits_for_the_change_that_leaves_its_run_alone(cluster:
     run_id = await fire_one(cluster.first, job)
     claimed = await claim_one(cluster.first, await register(cluster.first), ahead_ms=500)
     async with cluster.stopped("jobs", "lock_runs", job.id):
+        await cluster.clock.advance(0.5)
         confirming = await cluster.blocked(cluster.second.confirm([claimed]))
     assert await confirming == Confirmed({run_id: claimed.token}, [])
 

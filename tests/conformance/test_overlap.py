@@ -276,6 +276,15 @@ async def test_a_run_claimed_ahead_gets_the_place_when_it_starts(store: Store, c
     assert [run.run_id for run in await blocked(store, "early")] == [second]
 
 
+async def test_a_run_claimed_ahead_gets_no_place_before_its_time(store: Store, clock: StoreClock) -> None:
+    job = await create(store)
+    (ahead,) = await claimed_ahead(store, job=job)
+    await clock.set_ms(START_MS + 499 - limits.EARLY_MS)
+    assert await confirm(store, ahead) == set()
+    (due,) = await enqueue(store, exclusive(job))
+    assert (await claim_one(store, BootId("early"))).run_id == due
+
+
 async def test_of_several_claimed_ahead_the_first_by_rank_may_start(store: Store, clock: StoreClock) -> None:
     claims = await claimed_ahead(store, count=3)
     await clock.advance(0.5)

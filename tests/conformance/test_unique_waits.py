@@ -94,6 +94,7 @@ async def test_a_worker_that_wants_to_start_waits_for_the_call_that_replaces_its
     first = await written(cluster.first, a_run(due_ms=START_MS + 500))
     claimed = await claim_one(cluster.first, await register(cluster.first), ahead_ms=500)
     async with cluster.stopped("uniques", "lock_runs", [first]):
+        await cluster.clock.advance(0.5)
         confirming = await cluster.blocked(confirm(cluster.second, claimed))
         await by_hand(cluster, "cancels", "cancel_runs", [first], "superseded")
     assert await confirming == set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dueline.domain import limits
 from dueline.domain.states import TERMINAL, WAITING, RunState
 from tests.model.ends import (
     archive,
@@ -90,7 +91,7 @@ def claim(world: World, worker: str, picked: Sequence[Run]) -> tuple[list[Run], 
 
 def confirm(world: World, run_id: bytes, token: int) -> tuple[dict[bytes, int], list[Blocked]]:
     run = world.held(run_id, token)
-    if run is None:
+    if run is None or run.due_ms > world.now_ms + limits.EARLY_MS:
         return {}, []
     if run.exclusive and not _takes_place(world, run):
         return {}, [_blocked(world, run)]

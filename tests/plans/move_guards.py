@@ -13,11 +13,18 @@ HALF = ASKED // 2
 NEXT = [At(60_000)] * HALF + [None] * HALF
 
 MOVE_GUARDS = [
-    guard("confirm", "runs.confirm", [UNDER_WAY, TOKENS], by="runs_pkey", rows_max=3 * ASKED, buffers_max=30 * ASKED),
+    guard(
+        "confirm",
+        "runs.confirm",
+        [UNDER_WAY, TOKENS, limits.EARLY_MS],
+        by="runs_pkey",
+        rows_max=3 * ASKED,
+        buffers_max=30 * ASKED,
+    ),
     guard(
         "confirm what somebody may be changing",
         "runs.confirm_marked",
-        [UNDER_WAY, TOKENS],
+        [UNDER_WAY, TOKENS, limits.EARLY_MS],
         by="runs_pkey",
         rows_max=3 * ASKED,
         buffers_max=30 * ASKED,
@@ -25,7 +32,7 @@ MOVE_GUARDS = [
     guard(
         "confirm what must not overlap",
         "runs.confirm_exclusive",
-        [UNDER_WAY, TOKENS],
+        [UNDER_WAY, TOKENS, limits.EARLY_MS],
         by="runs_pkey",
         rows_max=6 * ASKED,
         buffers_max=60 * ASKED,

@@ -98,6 +98,26 @@ def test_a_small_set_back_is_followed_when_the_old_measurements_have_gone() -> N
     assert world.store_ms - 2 <= world.time.now_ms() <= world.store_ms
 
 
+def test_a_set_back_is_seen_by_a_time_that_comes_with_another_answer() -> None:
+    clock = ManualClock()
+    time = StoreTime(clock)
+    now_ms, sent_s = clock.wall_ms(), clock.monotonic_s()
+    time.measured(now_ms, sent_s=sent_s)
+    clock.advance(1)
+    time.seen(now_ms + 800, sent_s=clock.monotonic_s())
+    assert time.now_ms() == now_ms + 800
+
+
+def test_a_time_that_was_long_on_its_way_with_another_answer_tells_nothing() -> None:
+    clock = ManualClock()
+    time = StoreTime(clock)
+    now_ms, sent_s = clock.wall_ms(), clock.monotonic_s()
+    time.measured(now_ms, sent_s=sent_s)
+    clock.advance(1)
+    time.seen(now_ms, sent_s=sent_s)
+    assert time.now_ms() == now_ms + 1_000
+
+
 def test_a_store_that_is_set_forth_is_followed_at_once() -> None:
     world = World()
     world.ask(0, 0)

@@ -9,7 +9,7 @@ import pytest
 from dueline.domain import limits
 from dueline.domain.circuits import CircuitPolicy
 from dueline.domain.gates import Limit
-from dueline.domain.ids import BootId, RunId
+from dueline.domain.ids import BootId, RunId, run_text
 from dueline.domain.job import Execution, HttpTarget
 from dueline.domain.lanes import PLAIN
 from dueline.domain.run import OutcomeKind
@@ -38,6 +38,7 @@ class FakeStore:
         self.meanwhile: Callable[[], Awaitable[object]] | None = None
         """What is done while the next claim is on its way."""
         self.confirmed: list[RunId] = []
+        self.refused: set[RunId] = set()
 
     async def queues(self) -> list[tuple[str, str]]:
         return [("default", PLAIN)] if self.ready else []
@@ -69,7 +70,7 @@ class FakeStore:
 
     async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
         self.confirmed += [claim.run_id for claim in claims]
-        return Confirmed({claim.run_id: claim.token for claim in claims}, [])
+        return Confirmed({claim.run_id: claim.token for claim in claims if claim.run_id not in self.refused}, [])
 
     async def release(self, claims: Sequence[Claim]) -> set[RunId]:
         self.released += claims
@@ -274,6 +275,18 @@ async def test_a_worker_holds_more_runs_for_their_time_than_it_has_slots(desk: D
     await desk.worker.hold_step()
     assert (desk.worker.under_way, len(desk.calls)) == (100, 200)
     assert desk.store.released == []
+
+
+async def test_held_runs_that_are_not_confirmed_go_back_and_do_not_start(desk: Desk) -> None:
+    early, due = desk.claims("http://up/", 2, due_in_ms=300)
+    desk.store.ready = [early, due]
+    await desk.worker.claim_step()
+    desk.store.refused = {early.run_id}
+    desk.clock.advance(0.3)
+    await desk.worker.hold_step()
+    assert [call.run_id for call in desk.calls] == [run_text(due.run_id)]
+    assert desk.store.released == [early]
+    assert desk.worker.next_held_ms is None
 
 
 async def test_held_runs_that_find_no_slot_go_back_after_a_while(desk: Desk) -> None:

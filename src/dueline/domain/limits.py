@@ -278,6 +278,8 @@ FORGET_BATCH = 1_000
 """Receipts of an inbox that one call forgets: deliveries that come meanwhile wait for milliseconds."""
 AHEAD_MS = 1_000
 """How long before its due time a run may be written and claimed; it is held until its millisecond."""
+EARLY_MS = 5
+"""By how much a start may come before its time on the store's clock: two clocks that are kept well drift apart by less between beats."""
 GATHER_S = 0.1
 """How long what comes due is let gather before it is written or made ready, a tenth of AHEAD_MS: a look costs the same whether it finds ten
 runs or a thousand."""

@@ -71,6 +71,11 @@ class StoreTime:
         self._highs_ms.append(high_ms)
         self._offset_ms = max(self._lows_ms)
 
+    def seen(self, store_ms: int, *, sent_s: float) -> None:
+        """Take in a time that came with another answer. It tells nothing new, unless the store's clock was set back."""
+        if self._offset_ms is not None and self._offset_ms > store_ms + 1 - sent_s * 1000:
+            self.measured(store_ms, sent_s=sent_s)
+
     @property
     def known(self) -> bool:
         return self._offset_ms is not None

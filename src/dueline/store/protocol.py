@@ -192,8 +192,8 @@ class RunStore(UniqueStore, Protocol):
         """Everything a worker has claimed and not ended, as the store sees it: the truth after an answer was lost."""
 
     async def confirm(self, claims: Sequence[Claim]) -> Confirmed:
-        """Those claims that still hold and may start. Asked about runs that were claimed ahead of their due time, when it has come.
-
+        """Those claims that still hold and may start. Asked about runs that were claimed ahead of their due time, when it has come; of one
+        for which it has not come by the store's own clock nothing is told.
         A change of the job that is under way is waited for. A run of an exclusive job gets the job's place here, or is blocked.
         """
 

@@ -261,6 +261,8 @@ class Worker:
             claimed = await self._store.claim(
                 self._membership.boot_id, queue, lane, ahead_ms=limits.AHEAD_MS, limit=limit
             )
+            for claim in claimed.claims[:1]:
+                self._membership.time.seen(claim.claimed_ms, sent_s=self._claimed_s)
             now_ms = self._membership.time.now_ms()
             # What became due while the answer was on its way was claimed ahead: it has no place yet, and its job may have changed.
             due: list[Claim] = []
@@ -314,9 +316,10 @@ class Worker:
         confirmed = await self._store.confirm(claims)
         await self._starter.start([claim for claim in claims if confirmed.tokens.get(claim.run_id) == claim.token])
         unsettled = {one.run_id for one in await settle_overlaps(self._store, self._definitions, confirmed.blocked)}
-        if unsettled:
-            # They are still claimed, and nobody has them in hand: whoever claims them again finds the place free.
-            await self._store.release([claim for claim in claims if claim.run_id in unsettled])
+        settled = confirmed.tokens.keys() | {one.run_id for one in confirmed.blocked} - unsettled
+        if left := [claim for claim in claims if claim.run_id not in settled]:
+            # Those that are still claimed are in nobody's hands: whoever claims them again finds the place free, or that it is their time.
+            await self._store.release(left)
 
     def _hold(self, claim: Claim, work: Prepared) -> None:
         self._holding.add([claim], tasks=isinstance(work, PreparedTask))

@@ -137,15 +137,15 @@ class RunPart(Part):
         exclusive = [claim for claim in claims if claim.exclusive]
         confirmed = Confirmed({}, [])
         if shared:
-            rows = await self._database.fetch(_SQL["confirm"], *_owned(shared))
+            rows = await self._database.fetch(_SQL["confirm"], *_owned(shared), limits.EARLY_MS)
             confirmed.tokens.update((row[0], row[1]) for row in rows if not row[2])
             marked = {row[0] for row in rows if row[2]}
             if marked:
                 again = [claim for claim in shared if claim.run_id in marked]
-                rows = await self._database.fetch(_SQL["confirm_marked"], *_owned(again))
+                rows = await self._database.fetch(_SQL["confirm_marked"], *_owned(again), limits.EARLY_MS)
                 confirmed.tokens.update((row[0], row[1]) for row in rows)
         if exclusive:
-            for row in await self._database.fetch(_SQL["confirm_exclusive"], *_owned(exclusive)):
+            for row in await self._database.fetch(_SQL["confirm_exclusive"], *_owned(exclusive), limits.EARLY_MS):
                 if row["placed"]:
                     confirmed.tokens[row["id"]] = row["token"]
                 else:

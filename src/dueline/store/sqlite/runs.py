@@ -146,11 +146,11 @@ def _claims_of(session: Session, worker: BootId) -> list[Claim]:
 def _confirm(session: Session, claims: Sequence[Claim]) -> Confirmed:
     shared = [claim for claim in claims if not claim.exclusive]
     exclusive = [claim for claim in claims if claim.exclusive]
-    confirmed = Confirmed(dict(session.rows(_SQL["confirm"], pack_claims(shared))), [])
+    confirmed = Confirmed(dict(session.rows(_SQL["confirm"], pack_claims(shared), limits.EARLY_MS)), [])
     if exclusive:
         asked = pack_claims(exclusive)
-        session.rows(_SQL["confirm_place"], asked)
-        for *run, placed in session.rows(_SQL["confirm_exclusive"], asked):
+        session.rows(_SQL["confirm_place"], asked, limits.EARLY_MS)
+        for *run, placed in session.rows(_SQL["confirm_exclusive"], asked, limits.EARLY_MS):
             if placed:
                 confirmed.tokens[run[0]] = run[1]
             else:

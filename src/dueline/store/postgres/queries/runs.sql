@@ -133,9 +133,11 @@ WHERE r.state = 'running' AND r.worker = $1;
 -- move: confirm
 -- Claims that still hold, and which of them somebody may be changing: whoever changes a run marks its row first, and reads the clock then. A
 -- row that was left alone since its claim says so itself, by who wrote it and who locked it last, so that nothing has to be written here.
+-- One whose time has not come by this clock must not start: to whoever cancels it, it has not been begun.
 SELECT r.id, r.token, r.xmax <> '0'::xid AND r.xmax <> r.xmin AS marked
 FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS c (id, token)
-JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[]);
+JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
+WHERE r.due_ms <= (SELECT dueline.now_ms()) + $3;
 
 -- name: confirm_marked
 -- move: confirm
@@ -148,7 +150,7 @@ SELECT r.id, r.token
 FROM quick
 CROSS JOIN ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS c (id, token)
 JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
-WHERE quick.set IS NOT NULL
+WHERE quick.set IS NOT NULL AND r.due_ms <= (SELECT dueline.now_ms()) + $3
 ORDER BY r.id
 FOR KEY SHARE OF r;
 
@@ -159,6 +161,7 @@ WITH asked AS MATERIALIZED (
     SELECT r.id, r.token, r.job_id, r.version, r.rank, r.overlap
     FROM ROWS FROM (unnest($1::uuid[], $2::bigint[]), generate_subscripts($1::uuid[], 1)) AS c (id, token)
     JOIN dueline.runs AS r ON r.id = c.id AND r.token = c.token AND r.state = 'running' AND r.id = ANY($1::uuid[])
+    WHERE r.due_ms <= (SELECT dueline.now_ms()) + $3
     ORDER BY r.id
     FOR NO KEY UPDATE OF r
 ), placed AS (

@@ -109,10 +109,12 @@ WHERE state = 'running' AND worker = ?1;
 
 -- name: confirm
 -- move: confirm
--- Claims that still hold. Asked between the writes, so it sees every change of a job that was made before.
+-- Claims that still hold. Asked between the writes, so it sees every change of a job that was made before. One whose time has not come by this
+-- clock must not start: to whoever cancels it, it has not been begun.
 SELECT r.id, r.token
 FROM jsonb_each(?1) AS c
-CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running';
+CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running'
+WHERE r.due_ms <= now_ms() + ?2;
 
 -- name: confirm_place
 -- move: confirm
@@ -121,7 +123,7 @@ INSERT INTO places (job_id, run_id)
 SELECT r.job_id, r.id
 FROM jsonb_each(?1) AS c
 CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running'
-WHERE true
+WHERE r.due_ms <= now_ms() + ?2
 ORDER BY r.rank, r.id
 ON CONFLICT (job_id) DO NOTHING;
 
@@ -133,7 +135,8 @@ SELECT
     (SELECT count(*) FROM runs AS h WHERE h.job_id = r.job_id AND h.state = 'held' AND h.waits_for IS NULL) AS held, r.overlap,
     EXISTS (SELECT 1 FROM places AS o WHERE o.job_id = r.job_id AND o.run_id = r.id) AS placed
 FROM jsonb_each(?1) AS c
-CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running';
+CROSS JOIN runs AS r ON r.id = unhex(c.value ->> 0) AND r.token = c.value ->> 1 AND r.state = 'running'
+WHERE r.due_ms <= now_ms() + ?2;
 
 -- name: release
 -- move: release
