@@ -130,8 +130,8 @@ async def _joined(look: Look, started: Sequence[DuelineProcess]) -> None:
 async def _drained(look: Look) -> None:
     """Wait until the last run has ended for good.
 
-    Runs that are gone leave entries behind, and who walks through them again and again takes from the processors what is measured. So what is
-    asked often is about runs that were there: about the last in line, and then about those that are left when it was taken.
+    Runs that are gone leave entries behind, and who walks through them again and again takes from the processors what is measured. So what
+    is asked often is about runs that were there: about the last in line, and then about those that are left when it was taken.
     """
     deadline_s = time.monotonic() + _DRAIN_S_MAX
     waits, stays = await look.prepare(_WAITS), await look.prepare(_STAYS)
