@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
@@ -110,3 +111,37 @@ async def test_a_scan_that_was_under_way_when_shards_were_taken_does_not_count_f
         await scheduler.step()
     assert scans.since_ms[:2] == [0, 0]
     assert scans.since_ms[2] > 0
+
+
+async def test_one_scan_that_had_to_wait_for_the_store_does_not_put_off_those_that_reach_back(
+    scheduler: Scheduler, scans: Scans, time: Time
+) -> None:
+    """A job whose creation took seconds on its way was found a minute and a half late."""
+
+    def wait() -> None:
+        time.at_ms += 4_000
+        scans.meanwhile = lambda: None
+
+    await scheduler.step()
+    time.at_ms += 100
+    scans.meanwhile = wait
+    await scheduler.step()
+    scanned_ms = START_MS + 100
+    time.at_ms += 100
+    await scheduler.step()
+    assert scans.since_ms[-1] == scanned_ms - 60_000
+
+
+async def test_scans_that_take_long_each_time_reach_back_rarely(scheduler: Scheduler, scans: Scans, time: Time) -> None:
+    def walk() -> None:
+        time.at_ms += 100
+
+    scans.meanwhile = walk
+    reaches_ms = []
+    for _ in range(30):
+        began_ms = time.at_ms
+        await scheduler.step()
+        reaches_ms.append(began_ms - scans.since_ms[-1])
+    long = [number for number, reach_ms in enumerate(reaches_ms) if 50_000 < reach_ms < 100_000]
+    assert len(long) <= 4
+    assert max(later - earlier for earlier, later in pairwise(long)) == 20

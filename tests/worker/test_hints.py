@@ -51,3 +51,25 @@ async def test_a_lane_that_had_more_is_looked_into_again_without_the_others(stor
     assert await hints.take() == [("other", PLAIN), ("other", TASK)], (
         "each once, where somebody said that there is something"
     )
+
+
+async def test_one_look_that_had_to_wait_for_the_store_does_not_put_the_next_one_off(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that was away for ten seconds left a queue whose hint was lost unseen for eight minutes."""
+    clock = ManualClock()
+    hints = Hints(store, clock, WorkerOptions())
+    assert await hints.take() == []
+    queues = store.queues
+
+    async def waits() -> object:
+        clock.advance(10.0)
+        return await queues()
+
+    clock.advance(limits.POLL_S)
+    with monkeypatch.context() as slow:
+        slow.setattr(store, "queues", waits)
+        assert await hints.take() == []
+    await enqueue(store, a_run(queue="other"))
+    clock.advance(limits.POLL_S)
+    assert await hints.take() == [("other", PLAIN)]

@@ -9,6 +9,7 @@ import msgspec
 
 from dueline.domain import limits
 from dueline.domain.job import Execution
+from dueline.domain.rests import Rests
 from dueline.engine.definitions import Definitions
 from dueline.engine.execution.reclaiming import decide_reclaim
 from dueline.engine.membership import Membership
@@ -23,8 +24,7 @@ log = get_log(__name__)
 
 _spec = msgspec.json.Decoder(Execution)
 _REST = 50
-"""How many times as long as a look for strays took the next one is put off."""
-_REST_S_MAX = 30.0
+"""How many times as long as looks for strays take the next one is put off."""
 
 
 class ReaperStore(RunStore, GateStore, Protocol):
@@ -50,12 +50,11 @@ class Reaper:
         self._clock = clock
         self._chance = chance
         self._first = first
-        self._look_at_s = 0.0
-        self._looked_s = 0.0
+        self._rests = Rests(_REST)
 
     def somebody_went(self) -> None:
         """Look for what it had in hand, however long that takes."""
-        self._look_at_s = 0.0
+        self._rests.forget()
 
     async def step(self) -> float:
         strays = await self._strays()
@@ -77,14 +76,12 @@ class Reaper:
 
     async def _strays(self) -> Sequence[Stray]:
         """A look at all that is under way. Where somebody can still see what ended long ago, it walks through all of that too: so one that
-        takes long is made rarely, unless somebody went. Of two looks the quicker one tells, because any may have to wait."""
+        takes long is made rarely, unless somebody went."""
         began_s = self._clock.monotonic_s()
-        if began_s < self._look_at_s:
+        if not self._rests.due(began_s):
             return ()
         strays = await self._store.strays(grace_ms=limits.TIMEOUT_GRACE_MS, limit=limits.RECLAIM_BATCH)
-        took_s = self._clock.monotonic_s() - began_s
-        self._look_at_s = began_s + min(min(took_s, self._looked_s) * _REST, _REST_S_MAX)
-        self._looked_s = took_s
+        self._rests.looked(began_s, self._clock.monotonic_s())
         return strays
 
     async def _reclaim(self, strays: Sequence[Stray]) -> None:

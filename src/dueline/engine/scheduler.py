@@ -22,6 +22,7 @@ from dueline.domain.ids import job_text
 from dueline.domain.job import JobVersion
 from dueline.domain.planning import Position, plan
 from dueline.domain.recovery import Pace
+from dueline.domain.rests import Rests
 from dueline.domain.run import first_token
 from dueline.domain.schedule import Schedule
 from dueline.engine.calendars import calendars_of
@@ -39,9 +40,9 @@ _OVERLAP_MS = 60_000
 _NARROW_MS = 2_000
 """How far it reaches back at least. Nothing becomes due behind that but what is changed or created late."""
 _REST = 20
-"""How many times as long as a longer scan took the next one of its kind is put off. Plans that were fired leave dead entries behind, and
+"""How many times as long as longer scans take the next one of their kind is put off. Plans that were fired leave dead entries behind, and
 while somebody can still see their old versions every scan walks over them."""
-_FULL_SCANS_MS = 10_000
+_FULL_SCANS_S = 10.0
 """How often a scan has no lower bound at all, at most: the truth behind the shortcut."""
 
 _next_ms = attrgetter("next_ms")
@@ -92,8 +93,8 @@ class Scheduler:
         self._first_ms: int | None = None
         self._crowds = Crowds()
         self._scanned_ms = 0
-        self._full_after_ms = 0
-        self._wide_after_ms = 0
+        self._full = Rests(_REST, least_s=_FULL_SCANS_S)
+        self._wide = Rests(_REST)
 
     async def step(self) -> float:
         """One page of due plans in batches, followed by the next until none is left.
@@ -123,7 +124,8 @@ class Scheduler:
 
     async def _scan(self, epochs: dict[int, int], *, now_ms: int, lowest_ms: int, until_ms: int) -> Sequence[DuePlan]:
         """A page of what is due, from as far back as it is time for."""
-        full, wide = now_ms >= self._full_after_ms, now_ms >= self._wide_after_ms
+        began_s = now_ms / 1000
+        full, wide = self._full.due(began_s), self._wide.due(began_s)
         overlap_ms = _OVERLAP_MS if wide else _NARROW_MS
         since_ms = lowest_ms if full else max(lowest_ms, self._scanned_ms - overlap_ms)
         due = await self._store.due_plans(epochs, since_ms=since_ms, until_ms=until_ms, limit=limits.DUE_PAGE)
@@ -132,17 +134,14 @@ class Scheduler:
         if epochs != self._shards.epochs:
             # Of shards that were taken meanwhile it has seen nothing: all that was said of them still holds.
             return due
-        rest_ms = (self._membership.time.now_ms() - now_ms) * _REST
         self._scanned_ms = now_ms
-        if full:
-            self._full_after_ms = now_ms + max(_FULL_SCANS_MS, rest_ms)
-        elif wide:
-            self._wide_after_ms = now_ms + rest_ms
+        if full or wide:
+            (self._full if full else self._wide).looked(began_s, self._membership.time.now_ms() / 1000)
         return due
 
     def scan_everything(self) -> None:
         """Shards were taken: what their last owner left behind may be overdue by any time."""
-        self._full_after_ms = 0
+        self._full.forget()
         self._crowds.forget()
 
     def missed_due_ms(self, now_ms: int) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dueline.domain import limits
 from dueline.domain.lanes import PLAIN, TASK, serves
+from dueline.domain.rests import Rests
 from dueline.runtime.clock import Clock
 from dueline.store.protocol import RunStore
 from dueline.worker.options import WorkerOptions
 
 _REST = 50
-"""How many times as long as a look at everything took the next one is put off: one that takes long must not take much."""
+"""How many times as long as looks at everything take the next one is put off."""
 
 
 class Hints:
@@ -21,7 +22,7 @@ class Hints:
         self._hinted: set[tuple[str, str | None]] = set()
         self._lanes: dict[str, set[str]] = {}
         self._poll_at_s = 0.0
-        self._look_at_s = 0.0
+        self._rests = Rests(_REST)
 
     def add(self, queue: str, lane: str | None = None) -> bool:
         """Take in that a queue may have something, in one of its lanes or in any; answers whether this worker serves it."""
@@ -36,9 +37,9 @@ class Hints:
         now_s = self._clock.monotonic_s()
         if now_s >= self._poll_at_s:
             self._poll_at_s = now_s + limits.POLL_S
-            if now_s >= self._look_at_s:
+            if self._rests.due(now_s):
                 await self._look()
-                self._look_at_s = now_s + (self._clock.monotonic_s() - now_s) * _REST
+                self._rests.looked(now_s, self._clock.monotonic_s())
             hinted.update((queue, None) for queue in self._lanes)
         return sorted(
             {(queue, one) for queue, lane in hinted for one in (self._all_of(queue) if lane is None else (lane,))}
