@@ -70,8 +70,10 @@ def jobs(url: str, begin_s: float, end_s: float, *, each_second: int = 80) -> It
 
 def hostile_jobs(url: str, begin_s: float, end_s: float) -> Iterator[dict[str, Any]]:
     """Calls to a host that treats most first attempts badly, and answers later ones."""
-    ways = ["first/hang", "first/reset", "first/status/503", "first/retry-after/2", "ok", "ok", "ok"]
-    retry = {"max_attempts": 20, "base": "1s", "cap": "3s"}
+    bad = ["hang", "reset", "flood", "redirect", "status/503", "retry-after/2"]
+    ways = [*(f"first/{way}" for way in bad), "ok", "ok", "ok"]
+    retry_on = ["3xx", 429, "5xx", "timeout", "connection", "error"]
+    retry = {"max_attempts": 20, "base": "1s", "cap": "3s", "retry_on": retry_on}
     for number in range(4 * len(ways)):
         start_at = instant(begin_s + number / (4 * len(ways)))
         schedule = {"every": "PT1S", "start_at": start_at, "end_at": instant(end_s)}

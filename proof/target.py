@@ -2,7 +2,7 @@
 
 `python -m proof.target LOG HOST` prints its port and serves until its standard input closes. Whatever is answered was written and synced
 before, many calls with one sync. Paths: /ok, /status/500, /slow/0.5 (seconds), and for the first attempt only, later ones being answered
-at once: /first/status/500, /first/retry-after/2 (429), /first/hang, /first/reset.
+at once: /first/status/500, /first/retry-after/2 (429), /first/hang, /first/reset, /first/redirect (to /ok), /first/flood.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from proof.records import Hit, read_lines
 from tests.support.target import BACKLOG, raise_descriptor_limit
 
 _END = b"\r\n\r\n"
+_FLOOD = bytes(4 * 1024 * 1024)
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -139,12 +140,21 @@ class _Connection(asyncio.Protocol):
                 pass
             case ["reset"]:
                 self._reset()
+            case ["redirect"]:
+                self._send(302, "Location: /ok\r\n")
+            case ["flood"]:
+                self._flood()
             case _:
                 self._send(200)
 
     def _send(self, status: int, header: str = "") -> None:
         if self._transport is not None:
             self._transport.write(f"HTTP/1.1 {status} Said\r\n{header}Content-Length: 2\r\n\r\nok".encode())
+
+    def _flood(self) -> None:
+        """More than anybody should read, and it promises still more."""
+        if self._transport is not None:
+            self._transport.write(b"HTTP/1.1 200 Said\r\nContent-Length: 1000000000\r\n\r\n" + _FLOOD)
 
     def _reset(self) -> None:
         if self._transport is not None:

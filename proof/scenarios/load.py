@@ -44,7 +44,7 @@ def burst(scene: Scene) -> None:
 
 
 def hostile_targets(scene: Scene) -> None:
-    """Another host hangs, breaks off and refuses; what is due at the good one does not wait for it."""
+    """Another host hangs, breaks off, floods, sends elsewhere and refuses; what is due at the good one does not wait for it."""
     hostile = scene.add_target("hostile")
     scene.client.create_many(list(load.hostile_jobs(hostile.url, scene.begin_s + 6, scene.begin_s + 24)))
     scene.until(6)
@@ -112,7 +112,7 @@ PLANS = [
     ),
     Plan(
         "hostile_targets",
-        "another host hangs, resets and refuses",
+        "another host hangs, resets, floods, redirects and refuses",
         hostile_targets,
         wanted={"lag_p95_inside_ms": 250.0},
     ),

@@ -22,6 +22,7 @@ from proof.nemesis import (
     kill,
     thaw,
 )
+from proof.records import Answered
 from proof.scene import SQLITE, Plan, Scene
 
 ACCOUNT = "watched"
@@ -59,6 +60,17 @@ def worker_stopped(scene: Scene) -> None:
 
 def scheduler_stopped(scene: Scene) -> None:
     _stopped(scene, "scheduler")
+
+
+def api_stopped(scene: Scene) -> None:
+    """It holds no lease. Those whose calls it had in hand have given up by when it goes on."""
+    scene.until(6 + scene.random.random())
+    victim = scene.fleet.one("api")
+    with scene.nemesis.fault("SIGSTOP", victim.name, failover_s=FAILOVER_S) as evidence:
+        evidence |= freeze(victim)
+        evidence["answers nobody"] = scene.client.ask("GET", "/livez")[0] is Answered.UNKNOWN
+        victim.resume()
+        evidence["answers again"] = seen(lambda: scene.client.ask("GET", "/livez")[0] is Answered.ACKNOWLEDGED)
 
 
 def _stopped(scene: Scene, role: str) -> None:
@@ -139,6 +151,7 @@ PLANS = [
     Plan("api_killed", "the API dies, and is started again", api_killed, wanted=NODE),
     Plan("worker_stopped", "a worker is stopped past its lease, and goes on", worker_stopped, wanted=NODE),
     Plan("scheduler_stopped", "a scheduler is stopped past its lease, and goes on", scheduler_stopped, wanted=NODE),
+    Plan("api_stopped", "the API is stopped until its callers give up, and goes on", api_stopped, wanted=NODE),
     Plan(
         "worker_stopped_in_transaction",
         "a worker is stopped in the middle of a transaction",

@@ -54,11 +54,15 @@ def test_it_behaves_as_the_path_says(target: Target) -> None:
     busy = post(target, "/first/retry-after/7")
     assert (busy.status, busy.headers["Retry-After"]) == (429, "7")
     assert post(target, "/slow/0.1").status == 200
+    elsewhere = post(target, "/first/redirect")
+    assert (elsewhere.status, elsewhere.headers["Location"]) == (302, "/ok")
+    with pytest.raises(TimeoutError):
+        post(target, "/first/flood", timeout_s=0.3)
     with pytest.raises(ConnectionResetError):
         post(target, "/first/reset")
     with pytest.raises(TimeoutError):
         post(target, "/first/hang", timeout_s=0.3)
-    assert len(target.hits()) == 7
+    assert len(target.hits()) == 9
 
 
 def answering(text: bytes | None) -> str:
