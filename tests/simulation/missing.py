@@ -26,6 +26,9 @@ have to learn first that it has the shard, what time it is, or that the store is
 _STUCK_S = 75.0
 """After so long it is stuck: less than the peace before the end, and more than what it takes to come back from any trouble. It passes for
 all alike, while the store's clock may be set forward by as much."""
+_SEEN_S = 15.0
+"""Nor without somebody who had its shard and as much peace. What it waits for may have to be found by a sweep, which others than the first
+make every ten seconds."""
 _UNTOUCHED_MS = 15_000
 """A job that nobody changed for so long before its end is left to itself."""
 
@@ -39,7 +42,8 @@ def occurrences_kept(evidence: Evidence) -> Iterator[str]:
     for job_id, events in evidence.journal.events.items():
         schedule = events[0].job.definition.schedule
         if isinstance(schedule, After):
-            yield from following_kept(schedule, events, sorted(ran[job_id].values(), key=_scheduled_ms), evidence.clock)
+            runs = sorted(ran[job_id].values(), key=_scheduled_ms)
+            yield from following_kept(schedule, events, runs, evidence.clock, watch)
             continue
         demanded = set(_demanded(events))
         told = evidence.ledger.get(job_id, [])
@@ -96,7 +100,9 @@ class Watch:
             yield until_s - since_s
 
 
-def following_kept(schedule: After, events: list[JobEvent], runs: list[Run], clock: StoreClock) -> Iterator[str]:
+def following_kept(
+    schedule: After, events: list[JobEvent], runs: list[Run], clock: StoreClock, watch: Watch
+) -> Iterator[str]:
     """A schedule that counts from the end of its runs: none before its time, and in peace it is never stuck."""
     due_ms, name, deleted = schedule.first_ms, job_text(events[0].job.id), events[-1]
     for run in runs:
@@ -104,7 +110,10 @@ def following_kept(schedule: After, events: list[JobEvent], runs: list[Run], clo
             yield f"I2: {name} ran for {run.scheduled_ms}, {due_ms - run.scheduled_ms} ms before its delay was over"
         due_ms = (run.finished_ms or run.scheduled_ms) + schedule.delay_ms
     in_peace = len(events) > 1 and deleted.at_ms - events[-2].at_ms > _UNTOUCHED_MS
-    if in_peace and deleted.job.state is JobState.ACTIVE and deleted.at_s - clock.reached_s(due_ms) > _STUCK_S:
+    due_s = clock.reached_s(due_ms)
+    stuck = deleted.job.state is JobState.ACTIVE and deleted.at_s - due_s > _STUCK_S
+    peace_s = watch.quiet(shard_of(deleted.job.id), due_s, deleted.at_s)
+    if in_peace and stuck and any(quiet_s >= _SEEN_S for quiet_s in peace_s):
         yield f"I15: {name} was to run at {due_ms}, and had not by {deleted.at_ms}"
 
 

@@ -143,19 +143,35 @@ def test_a_shard_that_was_handed_over_is_the_next_ones(loop: Moment, clock: Stor
 
 
 def test_a_schedule_is_stuck_by_the_time_that_passed_not_by_a_clock_that_was_set(
-    loop: Moment, clock: StoreClock
+    loop: Moment, clock: StoreClock, owners: Owners
 ) -> None:
     schedule = After(delay_ms=1_000, first_ms=START_MS + 1_000)
+    owners.saw("take_shards", ("s1-1", {}), {}, {SHARD: 1})
     loop.go(10)
     clock.step(60_000)
 
     def ended(at_s: float) -> list[str]:
         loop.go(at_s)
         events = [event(Deed.CREATE, schedule, START_MS, 0.0), event(Deed.DELETE, schedule, clock.wall_ms(), at_s)]
-        return list(following_kept(schedule, events, [], clock))
+        return list(following_kept(schedule, events, [], clock, Watch(owners, clock, [])))
 
     assert ended(76) == []
     assert [finding.split(": ")[0] for finding in ended(76.5)] == ["I15"]
+
+
+@pytest.mark.parametrize(("back_s", "found"), [(65.1, []), (64.9, ["I15"])])
+def test_a_schedule_is_not_stuck_while_nobody_lives_who_could_fire_it(
+    loop: Moment, clock: StoreClock, owners: Owners, back_s: float, found: list[str]
+) -> None:
+    schedule = After(delay_ms=1_000, first_ms=START_MS + 1_000)
+    owners.saw("take_shards", ("s1-1", {}), {}, {SHARD: 1})
+    loop.go(back_s)
+    owners.saw("take_shards", ("s2-1", {}), {}, {SHARD: 2})
+    loop.go(80)
+    events = [event(Deed.CREATE, schedule, START_MS, 0.0), event(Deed.DELETE, schedule, START_MS + 80_000, 80.0)]
+    watch = Watch(owners, clock, [Trouble("s1", 0.0, inf)])
+    told = list(following_kept(schedule, events, [], clock, watch))
+    assert [finding.split(": ")[0] for finding in told] == found
 
 
 def event(deed: Deed, schedule: After, at_ms: int, at_s: float) -> JobEvent:
