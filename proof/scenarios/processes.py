@@ -20,6 +20,7 @@ from proof.nemesis import (
     freeze,
     freeze_in_transaction,
     kill,
+    seen,
     thaw,
 )
 from proof.records import Answered
