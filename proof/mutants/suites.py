@@ -10,6 +10,7 @@ AT_ONCE = Suite(
     "stores at once", ("tests/conformance/test_concurrency.py::test_twenty_claimers_share_two_thousand_runs",)
 )
 TURNS = Suite("turns", ("tests/conformance/test_fairness.py",))
+OVERLAPS = Suite("overlaps", ("tests/conformance/test_overlap.py",))
 KEYS = Suite("keys", ("tests/conformance/test_unique.py",))
 LATE_ANSWERS = Suite("late answers", ("tests/engine/test_late_answers.py", "tests/worker/test_starting.py"))
 FAILING_CALLS = Suite(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proof.mutants.building import Edit, Mutant
-from proof.mutants.suites import LATE_ANSWERS, LOOKS, MODEL, OUTCOMES, PLANNING, SIMULATION
+from proof.mutants.suites import LATE_ANSWERS, LOOKS, MODEL, OUTCOMES, OVERLAPS, PLANNING, SIMULATION
 
 _WORKER = "worker/worker.py"
 _STARTING = "worker/starting.py"
@@ -12,8 +12,9 @@ _PLANNING = "domain/planning.py"
 TIMING = [
     Mutant(
         "starts_early",
-        "what is held starts up to 50 ms before it is due",
+        "what is held starts up to 50 ms before it is due, and the store has nothing against it",
         (
+            Edit("domain/limits.py", "EARLY_MS = 5\n", "EARLY_MS = 60\n"),
             Edit(
                 _WORKER,
                 "        now_ms = self._membership.time.now_ms()\n        if free > 0:",
@@ -24,6 +25,18 @@ TIMING = [
             Edit(_STARTING, "if claim.due_ms <= now_ms]", "if claim.due_ms <= now_ms + 50]"),
         ),
         (SIMULATION,),
+    ),
+    Mutant(
+        "placed_early",
+        "the embedded store gives runs their job's place before it is their time by its clock",
+        (
+            Edit(
+                "store/sqlite/queries/runs.sql",
+                "WHERE r.due_ms <= now_ms() + ?2\nORDER BY",
+                "WHERE r.due_ms <= now_ms() + ?2 + 60000\nORDER BY",
+            ),
+        ),
+        (MODEL, OVERLAPS),
     ),
     Mutant(
         "own_clock",
