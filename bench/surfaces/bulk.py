@@ -54,7 +54,6 @@ async def api_bulk(*, quick: bool) -> list[Result]:
                     ours.append(await _rate(msgspec.structs.replace(call, port=port)))
                     late_ms.append((await called(msgspec.structs.replace(half, port=port))).p99_ms)
     middle, spread = summed_up(ours)
-    late, (_, latest) = summed_up(late_ms)
     return [
         Result(
             name="api_bulk",
@@ -65,8 +64,8 @@ async def api_bulk(*, quick: bool) -> list[Result]:
             spread=spread,
             peers={"COPY": summed_up(copied)[0]},
             wanted=f"at least {_WANTED:,.0f} runs/s, and p99 of a call under {P99_MS_WANTED:g} ms at half of that",
-            holds=middle >= _WANTED and late < P99_MS_WANTED,
-            notes={"p99 at half the rate, ms": late, "in the worst round": latest},
+            holds=middle >= _WANTED and max(late_ms) < P99_MS_WANTED,
+            notes={"p99 at half the rate, ms": max(late_ms)},
         )
     ]
 
