@@ -158,6 +158,22 @@ def test_where_every_second_is_full_none_is_a_crowd() -> None:
         assert crowds.next(now_ms) is None
 
 
+def test_jobs_of_every_few_seconds_are_no_crowd_though_none_of_them_is_in_sight() -> None:
+    crowds = seeing(*((away_ms, 10_000) for away_ms in range(2_000, 11_000, 1_000)))
+    assert crowds.next(NOW_MS) is None
+    for now_ms in range(NOW_MS + 3_000, NOW_MS + 60_000, 3_000):
+        while (span := crowds.uncounted(now_ms)) is not None:
+            seen = range(span[0], min(span[1], now_ms + 10_000), 1_000)
+            crowds.counted(*span, dict.fromkeys(seen, 10_000))
+        assert crowds.next(now_ms) is None
+
+
+@pytest.mark.parametrize(("count", "is_crowd"), [(20_000, True), (19_999, False)])
+def test_a_peak_above_what_jobs_of_every_few_seconds_bring_is_a_crowd(count: int, is_crowd: bool) -> None:
+    usual = [(away_ms, 10_000) for away_ms in range(2_000, 11_000, 1_000)]
+    assert (seeing(*usual, (18_000, count)).next(NOW_MS) is not None) is is_crowd
+
+
 def test_a_peak_above_what_is_usual_is_a_crowd() -> None:
     usual = [(away_ms, 10_000) for away_ms in range(2_000, 15_000, 1_000)]
     assert seeing(*usual, (15_000, 20_000)).next(NOW_MS) is not None

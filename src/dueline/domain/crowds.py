@@ -16,6 +16,8 @@ _COUNTED_MS = 3 * SECOND_MS
 _AGAIN_MS = 8 * SECOND_MS
 """So long before a second it is counted once more: by then it may have what nobody knew of when it came into sight, jobs that were created
 since, and those that run every few seconds."""
+_USUAL_S = limits.CROWD_AHEAD_MS // SECOND_MS
+"""Out of so many seconds it is told what one usually has."""
 _PAGE = limits.FIRE_BATCH // 2
 """What a page brings at least, about: every shard has its share of it, and some have no more to give. So the last ones need not hurry."""
 
@@ -42,7 +44,8 @@ class Crowds:
 
     def __init__(self) -> None:
         self._crowds: list[Crowd] = []
-        self._counts: deque[int] = deque(maxlen=limits.CROWD_AHEAD_MS // SECOND_MS)
+        self._in_sight: deque[int] = deque(maxlen=_USUAL_S)
+        self._near: deque[int] = deque(maxlen=_USUAL_S)
         self._counted_ms = 0
         self._counted_again_ms = 0
         self._written_ms = 0
@@ -50,7 +53,8 @@ class Crowds:
     def forget(self) -> None:
         """Count everything again: other plans are in hand than before."""
         self._crowds.clear()
-        self._counts.clear()
+        self._in_sight.clear()
+        self._near.clear()
         self._counted_ms = self._counted_again_ms = 0
 
     def uncounted(self, now_ms: int) -> tuple[int, int] | None:
@@ -64,20 +68,21 @@ class Crowds:
 
     def counted(self, since_ms: int, until_ms: int, many: Mapping[int, int]) -> None:
         """Take in the seconds in which many are due. Where that is so of most of them, there is no quiet one to write ahead in, and that
-        would cost a second write: a crowd is twice as many as the other seconds have. The first of many looked like one, and is none."""
+        would cost a second write: a crowd is twice as many as the other seconds have, those in sight and those that are near. Of jobs that
+        run every few seconds there is nothing in sight. The first of many looked like a crowd, and is none."""
+        near_ms = until_ms
         if until_ms > self._counted_ms:
             self._counted_ms = until_ms
-            near_ms = until_ms - limits.CROWD_AHEAD_MS + _AGAIN_MS
-            if since_ms < near_ms:
-                self._counted_again_ms = near_ms
-            self._counts.extend(many.get(at_ms, 0) for at_ms in range(since_ms, until_ms, SECOND_MS))
-        else:
-            self._counted_again_ms = until_ms
+            self._in_sight.extend(many.get(at_ms, 0) for at_ms in range(since_ms, until_ms, SECOND_MS))
+            near_ms += _AGAIN_MS - limits.CROWD_AHEAD_MS
+        if since_ms < near_ms:
+            self._counted_again_ms = near_ms
+            self._near.extend(many.get(at_ms, 0) for at_ms in range(since_ms, near_ms, SECOND_MS))
         known = {crowd.at_ms: crowd for crowd in self._crowds}
         for at_ms, count in many.items():
             crowd = known.setdefault(at_ms, Crowd(at_ms, count, count))
             crowd.count, crowd.left = max(crowd.count, count), count
-        usual = median(self._counts)
+        usual = max(median(counts) for counts in (self._in_sight, self._near) if counts)
         self._crowds = [known[at_ms] for at_ms in sorted(known) if known[at_ms].count >= 2 * usual]
 
     def next(self, now_ms: int) -> tuple[Crowd, int] | None:
