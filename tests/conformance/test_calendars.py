@@ -12,8 +12,8 @@ from dueline.domain.job import Definition, Job
 from dueline.domain.schedule import Every
 from dueline.domain.sharding import shard_of
 from dueline.domain.states import JobState
+from dueline.store.calendars import NamedCalendar
 from dueline.store.protocol import Store
-from dueline.store.shapes import NamedCalendar
 from tests.conformance.ear import listening
 from tests.support.stores import (
     ALL_SHARDS,

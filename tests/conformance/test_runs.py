@@ -9,6 +9,7 @@ from dueline.domain.run import OutcomeKind
 from dueline.domain.states import TERMINAL, RunKind, RunState
 from dueline.store.protocol import Store
 from dueline.store.shapes import Claim, Promoted, Upcoming
+from tests.conformance.ear import listening
 from tests.support.stores import (
     QUEUE,
     START_MS,
@@ -118,7 +119,7 @@ async def test_a_run_due_beyond_the_look_ahead_waits(store: Store) -> None:
 async def test_a_waiting_run_is_promoted_at_exactly_the_look_ahead(store: Store, clock: StoreClock) -> None:
     (run_id,) = await enqueue(store, a_run(due_ms=START_MS + 60_000, queue="slow"))
     await clock.set_ms(START_MS + 59_499)
-    assert await promote(store, ahead_ms=500) == Promoted(0, frozenset())
+    assert await promote(store, ahead_ms=500) == Promoted(0)
     assert await store.upcoming() == Upcoming(START_MS + 60_000, None)
     await clock.set_ms(START_MS + 59_500)
     assert await promote(store, ahead_ms=500) == Promoted(1, frozenset({"slow"}))
@@ -135,20 +136,24 @@ async def test_the_earliest_are_promoted_first_and_the_next_is_announced(store: 
     assert (await the_run(store, late)).state is RunState.SCHEDULED
 
 
-async def test_what_is_made_ready_long_before_its_time_is_claimed_as_ever_and_nobody_is_told(
+async def test_what_is_made_ready_long_before_its_time_is_claimed_as_ever_and_nobody_is_told_until_then(
     store: Store, clock: StoreClock
 ) -> None:
     """Workers would walk past it in vain."""
+    ear = await listening(store)
     due_ms = START_MS + 5_000
     await enqueue(store, a_run(due_ms=due_ms), a_run(due_ms=due_ms + 1, queue="slow"))
     await clock.set_ms(due_ms - limits.AHEAD_MS)
     assert [await store.count_waiting(until_ms=due_ms + after_ms, limit=10) for after_ms in (-1, 0, 1)] == [0, 1, 2]
     assert await store.count_waiting(until_ms=due_ms + 1, limit=1) == 1
-    assert await promote(store, ahead_ms=2_000) == Promoted(2, frozenset({"default"}))
+    assert await promote(store, ahead_ms=2_000) == Promoted(2, frozenset({"default"}), {"slow": due_ms + 1})
     assert await store.count_waiting(until_ms=due_ms + 1, limit=10) == 0
     worker = await register(store)
     assert await claim(store, worker, queue="slow", ahead_ms=limits.AHEAD_MS) == []
     await clock.advance(0.001)
+    await ear.hears("ready/default")
+    await store.tell_ready({"slow"})
+    await ear.hears("ready/slow")
     assert len(await claim(store, worker, queue="slow", ahead_ms=limits.AHEAD_MS)) == 1
 
 
@@ -361,5 +366,5 @@ async def test_empty_batches_change_nothing(store: Store) -> None:
     assert await store.release([]) == set()
     assert await store.finish([]) == set()
     assert await store.retry([]) == set()
-    assert await promote(store) == Promoted(0, frozenset())
+    assert await promote(store) == Promoted(0)
     assert await store.upcoming() == Upcoming(None, None)

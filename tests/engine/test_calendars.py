@@ -15,7 +15,7 @@ from dueline.domain.job import DEFAULT_TENANT, Definition
 from dueline.domain.ledger import Verdict
 from dueline.domain.schedule import Cron, OnExcluded
 from dueline.domain.states import JobState
-from dueline.store.shapes import NamedCalendar
+from dueline.store.calendars import NamedCalendar
 from dueline.testing import VirtualDueline
 from tests.engine.books import DAY_MS, DAY_S, HOUR_MS, HOUR_S, Books
 from tests.support.stores import START_MS, StoreUnderTest, a_definition

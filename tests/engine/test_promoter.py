@@ -1,5 +1,6 @@
 """What the promoter does, and how long it sleeps: until shortly before the next waiting run is due."""
 
+from collections.abc import Iterable
 from typing import cast
 
 import pytest
@@ -24,6 +25,8 @@ class FakeStore:
         self._count = count
         self._waiting = waiting
         self.promoted = self.refilled = self.counted = 0
+        self.later: dict[str, int] = {}
+        self.told: list[set[str]] = []
         self.ahead_ms = limits.AHEAD_MS
 
     async def upcoming(self) -> Upcoming:
@@ -43,7 +46,10 @@ class FakeStore:
         assert limit == limits.PROMOTE_BATCH
         self.promoted += 1
         self.ahead_ms = ahead_ms
-        return Promoted(self._count, frozenset())
+        return Promoted(self._count, later=self.later)
+
+    async def tell_ready(self, queues: Iterable[str]) -> None:
+        self.told.append(set(queues))
 
     async def refill(self, *, ahead_ms: int, limit: int) -> None:
         assert (ahead_ms, limit) == (limits.AHEAD_MS, limits.PROMOTE_BATCH)
@@ -131,6 +137,23 @@ async def test_the_more_wait_for_one_time_the_earlier_they_are_made_ready(waitin
     early = Stage(Upcoming(due_ms + 1, None), waiting=waiting)
     assert await early.promoter.step() in (0.001, 1.0)
     assert early.store.promoted == 0
+
+
+async def test_workers_are_told_when_what_was_made_ready_early_may_be_claimed() -> None:
+    """Once, and to the millisecond: of two who hear it at the same time each gets a part."""
+    stage = Stage(Upcoming(NEAR_MS + 500, None), waiting=limits.MADE_READY_PER_S)
+    stage.store.later = {"a": NEAR_MS + 500, "b": NEAR_MS + 50, "c": NEAR_MS + 50}
+    assert await stage.promoter.step() == 0.05
+    stage.store.later = {}
+    stage.clock.advance(0.049)
+    assert await stage.promoter.step() == 0.001
+    assert stage.store.told == []
+    stage.clock.advance(0.001)
+    await stage.promoter.step()
+    stage.clock.advance(0.45)
+    await stage.promoter.step()
+    await stage.promoter.step()
+    assert stage.store.told == [{"b", "c"}, {"a"}]
 
 
 async def test_they_are_counted_once_a_second_and_only_where_it_may_matter() -> None:

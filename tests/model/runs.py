@@ -7,6 +7,7 @@ from typing import Any
 
 from dueline.domain import limits
 from dueline.domain.states import TERMINAL, WAITING, RunState
+from dueline.store.shapes import Promoted
 from tests.model.ends import (
     archive,
     end,
@@ -57,13 +58,15 @@ def write(world: World, runs: Sequence[Any]) -> set[bytes]:
     return {run.id for run in new}
 
 
-def promote(world: World, *, ahead_ms: int, limit: int) -> tuple[int, frozenset[str]]:
+def promote(world: World, *, ahead_ms: int, limit: int) -> Promoted:
     waiting = [run for run in world.runs.values() if run.state in WAITING and run.due_ms <= world.now_ms + ahead_ms]
     near = sorted(waiting, key=lambda run: run.due_ms)[:limit]
     for run in near:
         again = run.state is RunState.RETRYING or run.reason is not None
         stand_in_line(world, run, "again" if again else "missed" if run.missed else "fresh")
-    return len(near), frozenset(run.queue for run in near if run.due_ms <= world.now_ms + AHEAD_MS)
+    claimable = frozenset(run.queue for run in near if run.due_ms <= world.now_ms + AHEAD_MS)
+    later = {run.queue: run.due_ms for run in reversed(near) if run.due_ms > world.now_ms + AHEAD_MS}
+    return Promoted(len(near), claimable, later)
 
 
 def claimable(world: World, worker: str, queue: str, *, ahead_ms: int) -> list[Run]:

@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         {
             "domain",
             "wire",
+            "store.calendars",
             "store.fleet",
             "store.names",
             "store.protocol",

@@ -12,7 +12,7 @@ from dueline.api.answers import json_answer
 from dueline.api.requests import Query, json_body, tenant_of
 from dueline.api.routes import ApiRoute, Surface
 from dueline.domain.errors import NotFound
-from dueline.store.shapes import NamedCalendar
+from dueline.store.calendars import NamedCalendar
 from dueline.wire.calendars import CalendarInput, CalendarView, calendar_view, to_calendar
 from dueline.wire.labels import check_queue
 from dueline.wire.pages import Page, make_cursor, query_mark, read_cursor

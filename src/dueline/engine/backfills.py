@@ -21,7 +21,8 @@ from dueline.domain.states import RunKind
 from dueline.engine.calendars import load_calendars
 from dueline.engine.quotas import QuotaKeeper
 from dueline.runtime.clock import StoreTime
-from dueline.store.protocol import CalendarStore, JobStore, ReadStore, RunStore
+from dueline.store.calendars import CalendarStore
+from dueline.store.protocol import JobStore, ReadStore, RunStore
 from dueline.store.shapes import RunFilter
 
 

@@ -8,8 +8,7 @@ from dueline.domain.calendars import Calendar
 from dueline.domain.changes import Calendars
 from dueline.domain.errors import Invalid, NotFound
 from dueline.domain.job import Definition, JobVersion
-from dueline.store.protocol import CalendarStore
-from dueline.store.shapes import NamedCalendar
+from dueline.store.calendars import CalendarStore, NamedCalendar
 
 
 async def calendars_of(store: CalendarStore, versions: Iterable[JobVersion]) -> dict[str, Calendars]:

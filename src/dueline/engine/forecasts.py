@@ -14,7 +14,8 @@ from dueline.domain.ids import JobId
 from dueline.domain.states import JobState
 from dueline.engine.calendars import load_calendars
 from dueline.runtime.clock import StoreTime
-from dueline.store.protocol import CalendarStore, JobStore
+from dueline.store.calendars import CalendarStore
+from dueline.store.protocol import JobStore
 from dueline.store.shapes import JobFilter
 
 

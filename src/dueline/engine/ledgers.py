@@ -18,7 +18,8 @@ from dueline.domain.ledger import Occurrence, Verdict, judge
 from dueline.domain.states import HeldReason, JobState
 from dueline.engine.calendars import load_calendars
 from dueline.runtime.clock import StoreTime
-from dueline.store.protocol import CalendarStore, JobStore, LedgerStore
+from dueline.store.calendars import CalendarStore
+from dueline.store.protocol import JobStore, LedgerStore
 from dueline.store.shapes import LedgerRow, VersionInForce
 
 

@@ -48,6 +48,8 @@ class Promoter:
         self._missed_due_ms = missed_due_ms
         self._first = first
         self._counted_ms = self._counted = 0
+        self._untold: set[tuple[int, str]] = set()
+        """From when runs that were made ready earlier may be claimed, and in which queues."""
 
     async def step(self) -> float:
         """Asked first is when there is something to do: as a rule it is nothing, once a second."""
@@ -65,6 +67,8 @@ class Promoter:
             ahead_ms = await self._ahead_ms(upcoming.due_ms, now_ms)
             near_ms = upcoming.due_ms - ahead_ms
             waits_s.append((near_ms - turn_ms) / 1000 if near_ms > turn_ms else await self._promote(ahead_ms))
+        if self._untold:
+            waits_s.append(await self._tell(self._membership.time.now_ms()))
         return min(waits_s)
 
     async def _ahead_ms(self, due_ms: int, now_ms: int) -> int:
@@ -76,6 +80,13 @@ class Promoter:
             self._counted_ms, self._counted = now_ms, waiting
         return ready_ahead_ms(self._counted)
 
+    async def _tell(self, now_ms: int) -> float:
+        """Tell workers of what they may claim by now. Those who hear it together share it; whoever found it first would have most."""
+        if told := {(at_ms, queue) for at_ms, queue in self._untold if at_ms <= now_ms}:
+            self._untold -= told
+            await self._store.tell_ready({queue for _, queue in told})
+        return (min(self._untold)[0] - now_ms) / 1000 if self._untold else _IDLE_S
+
     async def _promote(self, ahead_ms: int) -> float:
         """Those that come near one after the other gather, unless there are more of them by now than one page has."""
         lapsed = await self._store.lapsed_runs(limit=limits.PROMOTE_BATCH)
@@ -83,6 +94,7 @@ class Promoter:
             await self._decide(lapsed)
             return 0.0
         promoted = await self._store.promote(ahead_ms=ahead_ms, limit=limits.PROMOTE_BATCH)
+        self._untold.update((due_ms - limits.AHEAD_MS, queue) for queue, due_ms in promoted.later.items())
         return 0.0 if promoted.count == limits.PROMOTE_BATCH else limits.GATHER_S
 
     async def _decide(self, lapsed: Sequence[LapsedRun]) -> None:

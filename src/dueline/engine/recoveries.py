@@ -24,7 +24,8 @@ from dueline.domain.recovery import Pace
 from dueline.domain.states import EndReason
 from dueline.engine.calendars import calendars_of
 from dueline.runtime.clock import StoreTime
-from dueline.store.protocol import CalendarStore, JobStore, PlanStore, RunStore
+from dueline.store.calendars import CalendarStore
+from dueline.store.protocol import JobStore, PlanStore, RunStore
 from dueline.store.shapes import MissedRun, OverduePlan
 
 _LOOKED_AT_MAX = 10_000

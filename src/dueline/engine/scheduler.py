@@ -30,7 +30,8 @@ from dueline.engine.definitions import Definitions
 from dueline.engine.membership import Membership
 from dueline.engine.shards import ShardKeeper
 from dueline.runtime.log import get_log
-from dueline.store.protocol import CalendarStore, PlanStore
+from dueline.store.calendars import CalendarStore
+from dueline.store.protocol import PlanStore
 from dueline.store.shapes import DuePlan, Firing
 
 log = get_log(__name__)

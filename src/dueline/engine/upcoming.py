@@ -22,7 +22,8 @@ from dueline.domain.run import Run
 from dueline.domain.states import TERMINAL, RunKind
 from dueline.engine.calendars import load_calendars
 from dueline.runtime.clock import StoreTime
-from dueline.store.protocol import CalendarStore, JobStore, PlanStore, ReadStore
+from dueline.store.calendars import CalendarStore
+from dueline.store.protocol import JobStore, PlanStore, ReadStore
 from dueline.store.records import target_type
 from dueline.store.shapes import JobFilter, RunFilter
 

@@ -12,15 +12,15 @@ Guarantees that hold for every method of every store:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from dueline.domain.calendars import Calendar
 from dueline.domain.changes import DecideChange
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Job, JobVersion
 from dueline.domain.run import NewRun, Run
 from dueline.store.access import KeyStore
+from dueline.store.calendars import CalendarStore
 from dueline.store.events import EventStore
 from dueline.store.fleet import JobTypeStore, LeaseStore, MemberStore
 from dueline.store.history import FinishedJobStore, HistoryStore
@@ -47,7 +47,6 @@ from dueline.store.shapes import (
     LedgerRow,
     MigrationState,
     MissedRun,
-    NamedCalendar,
     NewJob,
     OverduePlan,
     Postponed,
@@ -177,8 +176,10 @@ class RunStore(UniqueStore, Protocol):
         """How many runs wait to be made ready that are due until then, `limit` at most."""
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
-        """Make waiting runs ready whose due time is near. Workers are told of those that they may claim already; that the time of the
-        others has come they notice by themselves."""
+        """Make waiting runs ready whose due time is near. Workers are told of those that they may claim already."""
+
+    async def tell_ready(self, queues: Iterable[str]) -> None:
+        """Tell workers of queues in which runs that were made ready may be claimed by now."""
 
     async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
         """Give ready runs of one lane to a live worker, in rank order, raising their tokens. A paused queue gives none, and a run that
@@ -348,22 +349,6 @@ class SecretStore(Protocol):
 
     async def rotate_signing_secret(self, tenant: str, secret: str) -> SigningSecrets:
         """Sign with another secret from now on; the one before becomes the previous one."""
-
-
-class CalendarStore(Protocol):
-    async def put_calendar(self, tenant: str, name: str, calendar: Calendar) -> NamedCalendar:
-        """Write a calendar, new or changed, and make the plans of the jobs that name it stale, in one transaction."""
-
-    async def calendar(self, tenant: str, name: str) -> NamedCalendar | None: ...
-
-    async def calendars(self, keys: Collection[tuple[str, str]]) -> list[NamedCalendar]:
-        """Calendars by (tenant, name); what does not exist is left out."""
-
-    async def calendars_page(self, tenant: str, *, after: str | None, limit: int) -> list[NamedCalendar]:
-        """A tenant's calendars by name, above a name."""
-
-    async def delete_calendar(self, tenant: str, name: str) -> bool:
-        """Answers whether it was there. Raises Conflict while a living job names it."""
 
 
 class Store(

@@ -21,8 +21,9 @@ from dueline.domain.requests import AskedRequest, KeptAnswer
 from dueline.domain.run import Attempt, Outcome, OutcomeKind, Run
 from dueline.domain.schedule import After
 from dueline.domain.states import JobState, RunKind, RunState
+from dueline.store.calendars import NamedCalendar
 from dueline.store.fleet import JobType, Node, Pulse, Role
-from dueline.store.shapes import LedgerRow, NamedCalendar, NewJob, Tenant
+from dueline.store.shapes import LedgerRow, NewJob, Promoted, Tenant
 from dueline.store.standings import AtGate
 
 TAG_SEPARATOR = "\x1f"
@@ -173,6 +174,15 @@ def to_live_run(row: Any) -> LiveRun:
         begun=bool(row[5]),
         reason=row[6],
     )
+
+
+def to_promoted(near: Sequence[Any]) -> Promoted:
+    """Runs that became ready, the earliest first: the id of each, whether it may be claimed by now, its due time, its queue."""
+    later: dict[str, int] = {}
+    for row in near:
+        if not row[1]:
+            later.setdefault(row[3], row[2])
+    return Promoted(len(near), frozenset(row[3] for row in near if row[1]), later)
 
 
 def to_node(row: Any, to_names: Callable[[Any], tuple[str, ...]]) -> Node:

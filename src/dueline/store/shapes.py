@@ -6,7 +6,6 @@ from enum import StrEnum
 
 import msgspec
 
-from dueline.domain.calendars import Calendar
 from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.job import Definition
 from dueline.domain.ledger import Unfired
@@ -87,16 +86,6 @@ class VersionInForce(msgspec.Struct, frozen=True):
     version: int
     since_ms: int
     definition: Definition
-
-
-class NamedCalendar(msgspec.Struct, frozen=True, kw_only=True):
-    """A tenant's calendar. Its version grows with every change."""
-
-    tenant: str
-    name: str
-    calendar: Calendar
-    version: int
-    updated_ms: int
 
 
 class OverduePlan(msgspec.Struct, frozen=True):
@@ -362,10 +351,12 @@ class Reclaim(msgspec.Struct, frozen=True):
 
 
 class Promoted(msgspec.Struct, frozen=True):
-    """How many waiting runs became ready, and in which queues some of them may be claimed now."""
+    """How many waiting runs became ready, and in which queues some of them may be claimed now. Of those that may not there is the first of
+    each queue, with its due time: of these nobody was told."""
 
     count: int
-    queues: frozenset[str]
+    queues: frozenset[str] = frozenset()
+    later: dict[str, int] = {}
 
 
 class Chores(msgspec.Struct, frozen=True):

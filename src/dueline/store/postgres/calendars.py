@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from dueline.domain.calendars import Calendar
 from dueline.domain.errors import Conflict
 from dueline.domain.ids import JobId
+from dueline.store.calendars import NamedCalendar
 from dueline.store.postgres.part import Part, queries
 from dueline.store.postgres.reaching import Connection
 from dueline.store.records import encode_calendar, to_calendar
-from dueline.store.shapes import NamedCalendar
 
 _SQL = queries("calendars")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -21,7 +21,7 @@ from dueline.store.postgres.gates import leave_gates
 from dueline.store.postgres.jobs import hold_open
 from dueline.store.postgres.part import Part, common_column, in_order, queries, run_columns, sparse_column
 from dueline.store.postgres.places import leave_places
-from dueline.store.records import encode_attempt, encode_last_attempt
+from dueline.store.records import encode_attempt, encode_last_attempt, to_promoted
 from dueline.store.requests import only
 from dueline.store.shapes import (
     Blocked,
@@ -94,12 +94,15 @@ class RunPart(Part):
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         async with self._database.transaction() as connection:
             near = await connection.fetch(_SQL["near"], ahead_ms, limit, limits.AHEAD_MS)
-            ranks = await self._ranks.of_ready([promoted(*row[2:]) for row in near])
+            ranks = await self._ranks.of_ready([promoted(*row[3:]) for row in near])
             if near:
                 await connection.execute(_SQL["promote"], [row[0] for row in near], ranks)
-        queues_woken = frozenset(row["queue"] for row in near if row["claimable"])
-        self._notices.announce(*(f"ready/{queue}" for queue in queues_woken))
-        return Promoted(len(near), queues_woken)
+        ready = to_promoted(near)
+        await self.tell_ready(ready.queues)
+        return ready
+
+    async def tell_ready(self, queues: Iterable[str]) -> None:
+        self._notices.announce(*(f"ready/{queue}" for queue in queues))
 
     async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
         front = self._fronts.of(queue, lane)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from dueline.domain.calendars import Calendar
 from dueline.domain.errors import Conflict
 from dueline.domain.ids import JobId
+from dueline.store.calendars import NamedCalendar
 from dueline.store.records import encode_calendar, to_calendar
-from dueline.store.shapes import NamedCalendar
 from dueline.store.sqlite.part import Part, pack, queries
 from dueline.store.sqlite.session import Session
 

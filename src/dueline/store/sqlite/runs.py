@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dueline.domain import limits
@@ -11,7 +11,7 @@ from dueline.domain.ids import BootId, JobId, RunId
 from dueline.domain.overlap import Overlap
 from dueline.domain.run import NewRun
 from dueline.domain.states import RunKind, RunState
-from dueline.store.records import last_attempt
+from dueline.store.records import last_attempt, to_promoted
 from dueline.store.requests import only
 from dueline.store.shapes import (
     Blocked,
@@ -47,6 +47,9 @@ class RunPart(Part):
 
     async def promote(self, *, ahead_ms: int, limit: int) -> Promoted:
         return await self._database.write(_promote, ahead_ms, limit)
+
+    async def tell_ready(self, queues: Iterable[str]) -> None:
+        await self._database.write(_tell_ready, queues)
 
     async def claim(self, worker: BootId, queue: str, lane: str, *, ahead_ms: int, limit: int) -> Claimed:
         return await self._database.write(_claim, worker, queue, lane, ahead_ms, limit)
@@ -102,11 +105,15 @@ def _count_waiting(session: Session, until_ms: int, limit: int) -> int:
 
 def _promote(session: Session, ahead_ms: int, limit: int) -> Promoted:
     near = session.rows(_SQL["near"], ahead_ms, limit, limits.AHEAD_MS)
-    ranks = rank_all(session, (promoted(*row[2:]) for row in near))
+    ranks = rank_all(session, (promoted(*row[3:]) for row in near))
     session.rows(_SQL["promote"], pack([(row[0].hex(), rank) for row, rank in zip(near, ranks, strict=True)]))
-    queues_woken = frozenset(queue for _, claimable, queue, *_ in near if claimable)
-    session.wake(*(f"ready/{queue}" for queue in queues_woken))
-    return Promoted(len(near), queues_woken)
+    ready = to_promoted(near)
+    _tell_ready(session, ready.queues)
+    return ready
+
+
+def _tell_ready(session: Session, queues: Iterable[str]) -> None:
+    session.wake(*(f"ready/{queue}" for queue in queues))
 
 
 def _claim(session: Session, worker: BootId, queue: str, lane: str, ahead_ms: int, limit: int) -> Claimed:

@@ -45,7 +45,7 @@ SELECT count(*) FROM (SELECT FROM dueline.runs WHERE state IN ('scheduled', 'ret
 -- name: near
 -- Waiting runs whose time is near, and whether workers may claim them by now; `promote` follows. Others who do the same leave them alone
 -- until then.
-SELECT id, due_ms <= (SELECT dueline.now_ms()) + $3 AS claimable, queue, lane, tenant, priority, state, reason, missed, fairness_key
+SELECT id, due_ms <= (SELECT dueline.now_ms()) + $3 AS claimable, due_ms, queue, lane, tenant, priority, state, reason, missed, fairness_key
 FROM dueline.runs
 WHERE state IN ('scheduled', 'retrying') AND due_ms <= (SELECT dueline.now_ms()) + $1
 ORDER BY due_ms

@@ -30,7 +30,7 @@ SELECT count(*) FROM (SELECT 1 FROM runs WHERE state IN ('scheduled', 'retrying'
 
 -- name: near
 -- Waiting runs whose time is near, and whether workers may claim them by now; `promote` follows.
-SELECT id, due_ms <= now_ms() + ?3 AS claimable, queue, lane, tenant, priority, state, reason, missed, fairness_key
+SELECT id, due_ms <= now_ms() + ?3 AS claimable, due_ms, queue, lane, tenant, priority, state, reason, missed, fairness_key
 FROM runs
 WHERE state IN ('scheduled', 'retrying') AND due_ms <= now_ms() + ?1
 ORDER BY due_ms
