@@ -1,12 +1,16 @@
-"""Recurring jobs, very many of them due every second, from their schedules to the target."""
+"""Recurring jobs, very many of them due every second, from their schedules to the target: half as many as the same machine drains."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from bench.machine import used_by, used_by_server
+from bench.ours.draining import drain_http_pg
 from bench.report import Result
 from bench.target import Lag, Target, a_target
 from bench.timing.installation import a_server, an_installation, running
@@ -17,7 +21,10 @@ from dueline.domain.schedule import Cron, Every, Schedule
 from tests.support.postgres import PostgresServer
 
 RATE = 10_000
-"""Occurrences a second."""
+"""Occurrences a second, at least."""
+_OF_DRAIN = 0.5
+_DRAIN = 40_000
+_STEP = 100
 _PERIOD_S = 10
 _CRON_S = 20
 _WRITTEN_PER_S = 6_000
@@ -31,12 +38,28 @@ _GROWTH_MS = 250.0
 
 async def http_pg(*, quick: bool) -> list[Result]:
     """Jobs of every ten seconds that take turns, and then jobs of every second."""
-    rate, seconds, period_s = (1_000, 3, 3) if quick else (RATE, 60, _PERIOD_S)
+    seconds, period_s = (3, 3) if quick else (60, _PERIOD_S)
     with a_server() as (folder, server):
+        drained = await _drained_per_s(server, quick=quick)
+        rate = 1_000 if quick else max(RATE, math.ceil(_OF_DRAIN * drained / _STEP) * _STEP)
         results = [await patiently(folder, partial(_fire, server, "fire_http_pg", period_s, rate, seconds))]
         if not quick:
             results.append(await patiently(folder, partial(_fire, server, "fire_http_cron_pg", None, rate, _CRON_S)))
-        return results
+        return [_beside(result, drained) for result in results]
+
+
+async def _drained_per_s(server: PostgresServer, *, quick: bool) -> float:
+    """What the machine drains at this hour, after one drain to warm up."""
+    with a_target() as target:
+        count = 3_000 if quick else _DRAIN
+        await drain_http_pg(server, count, url=target.url)
+        return (await drain_http_pg(server, count, url=target.url)).rate
+
+
+def _beside(result: Result, drained: float) -> Result:
+    return msgspec.structs.replace(
+        result, notes=result.notes | {"drained a second": drained, "of what is drained": result.ours / drained}
+    )
 
 
 async def _fire(
