@@ -24,7 +24,7 @@ _REST = 50
 """How many times as long as a look at the front took too long the next one is put off, at most."""
 _REST_RAN_OUT = 4
 """The same where the line ran out since."""
-_DOUBT_S = 0.25
+_DOUBT_S = 0.1
 """How long it is put off after the first that took too long: a server that was away or busy for a moment makes a look slow as well, and the
 next one tells. It is twice as long after each that took too long again."""
 _USUAL_S = 20e-6
