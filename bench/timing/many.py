@@ -26,7 +26,8 @@ from tests.support.keys import ADMIN_KEY
 from tests.support.processes import resident_bytes
 
 _BUSY = 10_000
-"""Schedules that fire every ten seconds, whatever there is beside them."""
+"""Schedules that fire again and again, whatever there is beside them."""
+_BUSY_PERIOD_S = 10
 _MONTH_MS = 30 * 86_400_000
 _TOMORROW_MS = 86_400_000
 _RARE = 100
@@ -136,7 +137,7 @@ async def _fire(folder: Path, installation: Installation, seconds: int) -> _Fire
         execution = Execution(target=HttpTarget(url=target.url, body=_BODY))
         now_ms = await installation.store.now_ms()
         first_ms = now_ms // 1000 * 1000 + _PREPARE_MS
-        await write_jobs(installation.store, execution, every_so_often(_BUSY, first_ms), name="busy")
+        await write_jobs(installation.store, execution, every_so_often(_BUSY, first_ms, _BUSY_PERIOD_S), name="busy")
         await installation.settle()
         worker = start("worker")
         check_ahead(first_ms)
