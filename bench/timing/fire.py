@@ -24,6 +24,7 @@ RATE = 10_000
 """Occurrences a second, at least."""
 _OF_DRAIN = 0.5
 _DRAIN = 40_000
+"""Runs of the drain that tells what the machine can do at this hour."""
 _STEP = 100
 _PERIOD_S = 5
 """Jobs of so many seconds of twice the rate are as many as a process keeps in memory. What the others cost is measured by growth."""
