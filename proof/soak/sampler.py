@@ -23,7 +23,7 @@ PATIENCE_S = 5.0
 
 _RELATIONS = """
 SELECT
-    CASE c.relkind WHEN 'i' THEN 'index ' ELSE 'table ' END || c.relname AS name, pg_relation_size(c.oid) AS bytes,
+    CASE c.relkind WHEN 'i' THEN 'index ' ELSE 'table ' END || c.relname AS name, pg_table_size(c.oid) AS bytes,
     s.n_live_tup AS live, s.n_dead_tup AS dead
 FROM pg_class AS c
 LEFT JOIN pg_stat_user_tables AS s ON s.relid = c.oid

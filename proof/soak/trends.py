@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import median
 
 import msgspec
@@ -20,21 +20,23 @@ JUDGED_S_MIN = 600.0
 """Nor of less than this: what PostgreSQL cleans up it looks at once a minute, and a table finds its size over several of these."""
 POINTS_MIN = 10
 MB = 1_000_000.0
-KEPT = {"history": "rows all", "jobs": "jobs all", "job_tags": "jobs all", "plans": "jobs all"}
+KEPT = {"history": "rows all", "changes": "rows all", "jobs": "jobs all", "job_tags": "jobs all", "plans": "jobs all"}
 """What is kept on purpose, as long as the settings say or until somebody deletes it: its size counts for each of what is kept, by these
-figures. Finished runs stay for a day at least, so no soak sees them go."""
+figures. Finished runs stay for a day at least, so no soak sees them go, and what listeners are told of them for an hour."""
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """What a figure may grow by in an hour: a part of its level, or so much whatever its level."""
+    """What a figure may grow by in an hour: a part of its level, or so much whatever its level. In each of so many parts of the time, that is."""
 
     share: float
     least: float
+    parts: int = 2
 
 
 LIMITS = {
-    # At thousands of runs a second, two bytes that are lost with each of them are more.
-    "memory": Limit(0.1, 10 * MB),
+    # At thousands of runs a second, two bytes that are lost with each of them are more. A process keeps what its highest peak took, and every
+    # accident may bring a higher one: what leaks does so in the minutes between them as well.
+    "memory": Limit(0.1, 10 * MB, parts=3),
     "descriptors": Limit(0.05, 2.0),
     "connections": Limit(0.05, 2.0),
     "table": Limit(0.05, 2 * MB),
@@ -111,21 +113,23 @@ def _trend(name: str, points: Series, lasted_s: float) -> Trend:
     values = [value for _, value in settled]
     level = median(values)
     limit = LIMITS.get(name.partition(" ")[0])
+    parts = 2 if limit is None else limit.parts
     judged = limit is not None and until_s - since_s >= max(lasted_s * COVERED, JUDGED_S_MIN)
     return Trend(
         name=name,
         level=level,
-        per_hour=_steady_slope(settled) * HOUR_S,
+        per_hour=_steady_slope(settled, parts) * HOUR_S,
         allowed=max(limit.share * level, limit.least) if limit is not None and judged else None,
         least=min(values),
         most=max(values),
     )
 
 
-def _steady_slope(points: Series) -> float:
-    """The least slope of all of it and of both its halves: what grows does so all the time, and what found another level does not."""
-    half = len(points) // 2
-    return min((theil_sen(part) for part in (points, points[:half], points[half:])), key=abs)
+def _steady_slope(points: Series, parts: int) -> float:
+    """The least slope of all of it and of each part: what grows does so all the time, and what found another level does not."""
+    cuts = [len(points) * cut // parts for cut in range(parts + 1)]
+    pieces = [points[first:end] for first, end in pairwise(cuts)]
+    return min((theil_sen(piece) for piece in (points, *pieces)), key=abs)
 
 
 def theil_sen(points: Sequence[tuple[float, float]]) -> float:

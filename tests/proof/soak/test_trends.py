@@ -60,6 +60,13 @@ def test_what_finds_another_level_does_not_grow() -> None:
     assert growing("table runs", [(at_s, value + 50 * MB * (at_s > 1_200)) for at_s, value in series(8 * MB)])
 
 
+def test_a_peak_that_is_higher_than_all_before_is_kept_and_is_no_leak() -> None:
+    """The first accidents bring most of it; what leaks beside them grows in the minutes without any as well."""
+    steps = [(at_s, 190 * MB + 5 * MB * math.log1p(at_s // 180)) for at_s, _ in series(0.0)]
+    assert not growing("memory worker-1", steps)
+    assert growing("memory worker-1", [(at_s, value + 20 * MB * at_s / 3_600) for at_s, value in steps])
+
+
 def test_a_process_that_did_not_live_for_long_is_told_and_not_judged() -> None:
     (short,) = trends({"memory worker-7": series(100 * MB, until=60)}, lasted_s=LASTED_S)
     assert short.allowed is None
@@ -90,6 +97,16 @@ def test_what_is_kept_on_purpose_counts_for_each_that_is_kept() -> None:
     found = series_of(with_rows(samples, rate=1_000, began_s=0.0))
     assert {name for name in found if "history" in name} == {"kept history", "table history_sweeps"}
     assert all(math.isclose(value, 300) for _, value in found["kept history"])
+    assert [trend.name for trend in trends(found, lasted_s=LASTED_S) if trend.grows] == []
+
+
+def test_what_listeners_are_told_of_a_run_is_kept_for_an_hour_and_counts_for_each_run() -> None:
+    samples = [
+        Sample(at_s, {"overdue runs": 0.0, "table changes": at_s * 1000 * 16, "index changes_pkey": at_s * 200.0})
+        for at_s, _ in series(0.0)[1:]
+    ]
+    found = series_of(with_rows(samples, rate=1_000, began_s=0.0))
+    assert all(math.isclose(value, 16.2) for _, value in found["kept changes"])
     assert [trend.name for trend in trends(found, lasted_s=LASTED_S) if trend.grows] == []
 
 
