@@ -26,7 +26,9 @@ figures. Finished runs stay for a day at least, so no soak sees them go, and wha
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """What a figure may grow by in an hour: a part of its level, or so much whatever its level. In each of so many parts of the time, that is."""
+    """What a figure may grow by in an hour: a share of its level, or so much whatever its level. It grows if it does so in each part of
+    the time.
+    """
 
     share: float
     least: float
@@ -34,8 +36,8 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 LIMITS = {
-    # At thousands of runs a second, two bytes that are lost with each of them are more. A process keeps what its highest peak took, and every
-    # accident may bring a higher one: what leaks does so in the minutes between them as well.
+    # At thousands of runs a second, two bytes that are lost with each of them are more. A process keeps what its highest peak took, and
+    # every accident may bring a higher one: what leaks does so in the minutes between them as well.
     "memory": Limit(0.1, 10 * MB, parts=3),
     "descriptors": Limit(0.05, 2.0),
     "connections": Limit(0.05, 2.0),
