@@ -21,6 +21,15 @@ EVERY_S = 10.0
 PATIENCE_S = 5.0
 """For a database that may be away at the moment: then the sample tells nothing of it."""
 
+_AWAY = (
+    OSError,
+    TimeoutError,
+    PostgresFailed,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # That is what it says of a connection that ends in the middle of a statement.
+)
+
 _RELATIONS = """
 SELECT
     CASE c.relkind WHEN 'i' THEN 'index ' ELSE 'table ' END || c.relname AS name, pg_table_size(c.oid) AS bytes,
@@ -48,6 +57,7 @@ class Sampler(threading.Thread):
         self._log = log
         self._over = threading.Event()
         self._machine = (0, 0)
+        self._is_whole = False
 
     def run(self) -> None:
         with self._log.open("ab") as log:
@@ -55,10 +65,13 @@ class Sampler(threading.Thread):
                 sample = Sample(time.time(), self.sample())
                 log.write(msgspec.json.encode(sample) + b"\n")
                 log.flush()
+        self._is_whole = True
 
     def stop(self) -> None:
+        """Raises if it has not looked until now: of what nobody saw nothing could grow."""
         self._over.set()
         self.join()
+        assert self._is_whole, "the sampler ended before the soak"
 
     def sample(self) -> dict[str, float]:
         values = dict(self._of_processes())
@@ -66,7 +79,7 @@ class Sampler(threading.Thread):
         try:
             values["memory PostgreSQL"] = private_bytes(self._scene.database.pid)
             values |= asyncio.run(of_database(self._scene.database.dsn(DATABASE)))
-        except (OSError, PostgresFailed, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+        except _AWAY:
             pass
         return values
 
