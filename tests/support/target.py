@@ -111,6 +111,7 @@ class Target:
         self._arrived = asyncio.Event()
         self._all_lost = asyncio.Event()
         self._all_lost.set()
+        self._lost = asyncio.Event()
 
     @property
     def url(self) -> str:
@@ -129,6 +130,13 @@ class Target:
             while self.hits_total < count:
                 self._arrived.clear()
                 await self._arrived.wait()
+
+    async def wait_for_ends(self, left: int = 0) -> None:
+        """Return once no more than `left` connections are open."""
+        async with asyncio.timeout(30):
+            while len(self.connections) > left:
+                self._lost.clear()
+                await self._lost.wait()
 
     async def hang_up(self) -> None:
         """End every open connection with a FIN, and return once that has been sent."""
@@ -178,6 +186,7 @@ class Target:
 
     def lose(self, connection: "_Connection") -> None:
         self.connections.discard(connection)
+        self._lost.set()
         if not self.connections:
             self._all_lost.set()
 

@@ -1,7 +1,6 @@
 """Targets that do harm: every call ends in time and by its right name, memory stays bounded, and other hosts notice nothing."""
 
 import asyncio
-import contextlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -48,12 +47,6 @@ ENDS: dict[str, HttpFailure | int] = {
 async def hostile() -> AsyncIterator[str]:
     async with hostile_target() as url:
         yield url
-
-
-@pytest.fixture
-async def caller() -> AsyncIterator[Caller]:
-    with contextlib.closing(Caller()) as caller:
-        yield caller
 
 
 def resident_bytes() -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import math
 
-from dueline.worker.executors.hosts import Host, Hosts
+from dueline.worker.executors.hosts import Errand, Hosts
 from dueline.worker.executors.http import HttpCall, HttpFailure
 from tests.support.calling import OpenCaller
 from tests.support.target import Answer, Target
@@ -13,12 +13,12 @@ def a_call(key: int, host: str = "a", timeout_ms: int = 1_000) -> HttpCall:
     return HttpCall(key, "GET", f"http://{host}/{key}", (), None, timeout_ms)
 
 
-def take_all(hosts: Hosts) -> list[tuple[Host, HttpCall, float]]:
+def take_all(hosts: Hosts) -> list[Errand]:
     return list(hosts.take(1.0, 100))
 
 
-def keys_of(taken: list[tuple[Host, HttpCall, float]]) -> list[int]:
-    return [call.key for _, call, _ in taken]
+def keys_of(taken: list[Errand]) -> list[int]:
+    return [errand.call.key for errand in taken]
 
 
 def test_a_host_has_its_places_and_who_came_first_is_first() -> None:
@@ -27,12 +27,12 @@ def test_a_host_has_its_places_and_who_came_first_is_first() -> None:
         hosts.add(a_call(key), 1.0)
     first = take_all(hosts)
     assert (keys_of(first), hosts.ready) == ([0, 1], False)
-    hosts.leave(first[0][0])
+    hosts.leave(first[0].host)
     hosts.add(a_call(5), 2.0)
     second = take_all(hosts)
-    assert (keys_of(second), second[0][2]) == ([2], 1.0)
-    for host, _, _ in (first[1], second[0]):
-        hosts.leave(host)
+    assert (keys_of(second), second[0].since_s) == ([2], 1.0)
+    for errand in (first[1], second[0]):
+        hosts.leave(errand.host)
     assert keys_of(take_all(hosts)) == [3, 4]
 
 
@@ -41,7 +41,7 @@ def test_no_more_are_taken_than_are_asked_for() -> None:
     for key in range(5):
         hosts.add(a_call(key), 1.0)
     assert (keys_of(list(hosts.take(1.0, 2))), hosts.ready) == ([0, 1], True)
-    assert next(iter(hosts.take(1.0, 2)))[1].key == 2
+    assert next(iter(hosts.take(1.0, 2))).call.key == 2
     assert [call.key for call, _ in hosts.waiting()] == [3, 4]
 
 

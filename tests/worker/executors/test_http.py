@@ -19,6 +19,9 @@ import pytest
 from dueline.domain.limits import RESPONSE_KEPT_BYTES, RESPONSE_READ_BYTES
 from dueline.worker.executors import http
 from dueline.worker.executors.http import HttpCall, HttpExecutor, HttpFailure
+from dueline.worker.executors.links import Links
+from dueline.worker.executors.sockets import Sockets
+from dueline.worker.executors.transfers import Transfers
 from tests.support.calling import PATIENCE_S, Caller, OpenCaller
 from tests.support.target import KEY_AND_CERTIFICATE, Answer, Hit, Reaction, Silence, Target, closed_port, deaf_port
 
@@ -177,7 +180,7 @@ async def test_a_request_is_not_sent_again_when_a_kept_connection_ends(
         return silence
 
     target.on("/once", once)
-    assert (await caller.call(f"{target.url}/ok")).status == 200
+    assert (await caller.call(f"{target.url}/ok", method, body)).status == 200
     assert (await caller.call(f"{target.url}/once", method, body)).failure is HttpFailure.PROTOCOL
     assert [hit.connection for hit in target.hits] == [1, 1]
     assert (await caller.call(f"{target.url}/ok")).failure is (HttpFailure.CONNECT if dies else None)
@@ -287,9 +290,13 @@ async def test_close_answers_every_call(
     assert ends == [(key, HttpFailure.CLOSED) for key in range(1_001)]
 
 
-@pytest.mark.parametrize("broken", ["_collect", "_cancel", "_finish", "_epoll", "_set_up"])
+BREAKING = [(HttpExecutor, "_cancel"), (HttpExecutor, "_set_up"), (Sockets, "epoll"), (Transfers, "collect")]
+BREAKING += [(Transfers, "_finish"), (Links, "collect"), (Links, "cancel")]
+
+
+@pytest.mark.parametrize(("part", "broken"), BREAKING, ids=str)
 async def test_a_fault_of_the_executor_answers_the_calls_in_flight(
-    caller: Caller, target: Target, monkeypatch: pytest.MonkeyPatch, broken: str
+    caller: Caller, target: Target, monkeypatch: pytest.MonkeyPatch, part: type[object], broken: str
 ) -> None:
     """And passes, unless it stays: then the executor is closed."""
     caller.submit(f"{target.url}/hang", range(50))
@@ -302,11 +309,11 @@ async def test_a_fault_of_the_executor_answers_the_calls_in_flight(
         raise OSError("made to fail")
 
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
-    if broken == "_epoll":
-        epoll = caller.executor._sockets._epoll
-        caller.executor._sockets._epoll = Mock(poll=epoll.poll, close=epoll.close, modify=fail, register=fail)
+    if part is Sockets:
+        epoll = caller.executor._sockets.epoll
+        caller.executor._sockets.epoll = Mock(poll=epoll.poll, close=epoll.close, modify=fail, register=fail)
     else:
-        monkeypatch.setattr(HttpExecutor, broken, fail)
+        monkeypatch.setattr(part, broken, fail)
     if stays:
         monkeypatch.setattr(HttpExecutor, "_pass", fail)
     caller.executor.cancel([0])

@@ -2,8 +2,13 @@
 
 import re
 from collections.abc import Iterable
+from email.utils import parsedate_to_datetime
 
 from dueline.domain import limits
+from dueline.runtime.clock import SystemClock
+
+RETRY_AFTER_S_MAX = 21_600
+"""As libcurl has it."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -28,3 +33,23 @@ def clean_value(value: bytes) -> str:
     if not (text.isascii() and text.isprintable()):
         text = _CONTROL.sub("", text)
     return text.strip()[: limits.RESPONSE_HEADER_LETTERS_MAX]
+
+
+def retry_after_s(value: bytes, date: bytes) -> int:
+    """How long to wait by a `Retry-After`, which has seconds or an instant, of a response of that `Date`; 0 if it does not say."""
+    text = value.strip()
+    if text.isdigit():
+        return min(int(text[:10]), RETRY_AFTER_S_MAX)
+    until_s = _instant_s(text)
+    if until_s is None:
+        return 0
+    sent_s = _instant_s(date.strip())
+    wait_s = until_s - (SystemClock().wall_ms() / 1000 if sent_s is None else sent_s)
+    return min(max(int(wait_s), 0), RETRY_AFTER_S_MAX)
+
+
+def _instant_s(text: bytes) -> float | None:
+    try:
+        return parsedate_to_datetime(text.decode("latin-1")).timestamp()
+    except (ValueError, OverflowError):
+        return None

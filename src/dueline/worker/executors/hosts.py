@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Container, Iterator
+from typing import NamedTuple
 
-from dueline.engine.execution.exchange import HttpCall
+from dueline.engine.execution.exchange import HttpCall, HttpFailure, HttpReply
 from dueline.worker.executors.widths import SILENT_S, Width
 
 EXPIRY_STEP_S = 0.01
@@ -29,6 +30,20 @@ class Host:
         self.under_way = 0
         self.waiting: deque[tuple[HttpCall, float]] = deque()
         self.has_turn = False
+
+
+class Errand(NamedTuple):
+    """A call that has a place at its host, and since when it wanted one."""
+
+    host: Host
+    call: HttpCall
+    since_s: float
+
+    def failed(self, failure: HttpFailure, detail: str, now_s: float) -> HttpReply:
+        return HttpReply(self.call.key, None, failure, detail, None, b"", False, self.since_s, now_s)
+
+    def time_left_ms(self, now_s: float) -> int:
+        return self.call.timeout_ms - int((now_s - self.since_s) * 1000)
 
 
 class Hosts:
@@ -66,8 +81,8 @@ class Hosts:
         if not host.has_turn:
             self._give_turn(host)
 
-    def take(self, now_s: float, most: int) -> Iterator[tuple[Host, HttpCall, float]]:
-        """The next calls that have a place, and since when each waited. What is not asked for is not taken."""
+    def take(self, now_s: float, most: int) -> Iterator[Errand]:
+        """The next calls that have a place. What is not asked for is not taken."""
         turns = self._turns
         while turns:
             host = turns[0]
@@ -77,7 +92,7 @@ class Hosts:
                 most -= 1
                 host.under_way += 1
                 call, since_s = host.waiting.popleft()
-                yield host, call, since_s
+                yield Errand(host, call, since_s)
             turns.popleft()
             host.has_turn = False
             if host.waiting and host not in self._crowded:

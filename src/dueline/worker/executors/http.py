@@ -1,24 +1,30 @@
-"""Performs HTTP calls, ten thousand at a time, through libcurl in one thread of its own."""
+"""Performs HTTP calls, ten thousand at a time, in one thread of its own.
+
+Usual ones without TLS go over connections of our own (links.py), all others through libcurl (transfers.py).
+"""
 
 import asyncio
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import pycurl
-
 from dueline.domain import limits
 from dueline.engine.execution.exchange import HttpCall, HttpFailure, HttpReply
-from dueline.worker.executors.hosts import Host, Hosts
+from dueline.worker.executors.authorities import system_ca_file
+from dueline.worker.executors.hosts import Errand, Hosts
+from dueline.worker.executors.links import Links
+from dueline.worker.executors.plain import plain_request
 from dueline.worker.executors.sockets import Connections, Sockets
-from dueline.worker.executors.transfer import JudgeAddress, NotSent, Transfer, system_ca_file
+from dueline.worker.executors.transfer import JudgeAddress, Transfer
+from dueline.worker.executors.transfers import Transfers
 
 __all__ = ["HttpCall", "HttpExecutor", "HttpFailure", "HttpReply"]
 
 STARTS_PER_PASS = 256
-"""Calls handed to libcurl between two looks at the sockets: replies must not wait behind a burst of starts."""
+"""Calls begun between two looks at the sockets: replies must not wait behind a burst of starts."""
 
 WAIT_S_MAX = 1.0
 """The longest sleep while calls are in flight. libcurl says when to wake; this is for the day when it is wrong."""
@@ -32,15 +38,9 @@ JOIN_WAIT_S = 0.5
 FAULT_PAUSE_S = 0.05
 """The pause after a fault of the executor itself, so that one that stays does not take a processor."""
 
-HANDLES_IDLE_MAX = 2_048
-"""Handles kept between calls; at 6 KiB each they are not worth more than a new one costs."""
-
 CONNECTIONS_PER_HOST_MAX = 256
 """Further calls to the host wait for a place, outside of libcurl. It walks through all connections to a host before each call: with
 10,000 of them that alone takes 100 µs."""
-
-CONNECTIONS_IDLE_MAX = 1_024
-"""Connections kept between calls, in all. libcurl's own bound follows the calls in flight and shrinks after a burst."""
 
 
 class HttpExecutor:
@@ -88,8 +88,6 @@ class HttpExecutor:
         # The thread's side.
         self._wake_fd = -1
         self._hosts = Hosts(connections_per_host_max)
-        self._transfers: dict[pycurl.Curl, Transfer] = {}
-        self._idle: list[Transfer] = []
         self._done: list[HttpReply] = []
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -160,9 +158,8 @@ class HttpExecutor:
                 return
             self._ended = True
             self._replies += self._done
-            for transfer in list(self._transfers.values()):
-                if transfer.call is not None:
-                    self._replies.append(self._failed(transfer.call, HttpFailure.CLOSED, "", transfer.started_s))
+            now_s = self._monotonic()
+            self._replies += [errand.failed(HttpFailure.CLOSED, "", now_s) for errand in self._errands()]
             unstarted = [call for call, _ in self._hosts.waiting()]
             for order in self._orders:
                 unstarted += order if isinstance(order, tuple) else ()
@@ -177,17 +174,27 @@ class HttpExecutor:
     # From here on: the thread.
 
     def _set_up(self) -> None:
+        self._broken: Exception | None = None
         self._connections = Connections()
         self._sockets = Sockets(self._connections, self._wake_fd)
-        self._broken: Exception | None = None
-        self._multi = pycurl.CurlMulti()
-        # pycurl's attribute look-up is slow: what each call needs is looked up once.
-        self._add_handle = self._multi.add_handle
-        self._remove_handle = self._multi.remove_handle
-        self._socket_action = self._multi.socket_action
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._sockets.watch)
-        self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, self._connections_per_host_max)
-        self._multi.setopt(pycurl.M_MAXCONNECTS, CONNECTIONS_IDLE_MAX)
+        self._links = Links(epoll=self._sockets.epoll, may_send=self._may_send, answer=self._answer)
+        self._transfers = Transfers(
+            sockets=self._sockets,
+            connections_per_host_max=self._connections_per_host_max,
+            new=self._new_transfer,
+            answer=self._answer,
+            connected=self._links.take_on,
+            expand=self._hosts.expand,
+        )
+
+    def _new_transfer(self) -> Transfer:
+        return Transfer(
+            connections=self._connections,
+            connect_timeout_ms=self._connect_timeout_ms,
+            judge_address=self._judge_address,
+            may_send=self._may_send,
+            ca_file=self._ca_file,
+        )
 
     def _run(self) -> None:
         try:
@@ -195,8 +202,9 @@ class HttpExecutor:
                 try:
                     self._pass()
                 except Exception as error:  # reason: whatever broke, the calls in flight get their replies.
-                    for transfer in [each for each in self._transfers.values() if each.call is not None]:
-                        self._abort(transfer, HttpFailure.INTERNAL, repr(error))
+                    now_s = self._monotonic()
+                    for errand in self._errands():
+                        self._answer(errand, errand.failed(HttpFailure.INTERNAL, repr(error), now_s))
                     self._offer()
                     self._tear_down()
                     self._answered.wait(FAULT_PAUSE_S)
@@ -209,33 +217,32 @@ class HttpExecutor:
             self._tear_down()  # Last: libcurl may hold the thread until a name look-up comes back.
 
     def _pass(self) -> None:
-        """Wait for something to do, do it, and collect what ended by it.
-
-        libcurl is asked for its next deadline once a pass; its timer callback would come twice a call.
-        """
-        act = self._socket_action
-        for fd, happened in self._sockets.poll(self._wait_s()):
-            if fd == self._wake_fd:
+        """Wait for something to do, do it, and collect what ended by it."""
+        links, transfers, sockets = self._links, self._transfers, self._sockets
+        for fd, happened in sockets.poll(self._wait_s()):
+            if fd in links:
+                links.serve(fd, happened)
+            elif fd == self._wake_fd:
                 self._take_orders()
-            else:
-                act(fd, happened)
-        if self._multi.timeout() == 0:
-            act(pycurl.SOCKET_TIMEOUT, 0)
+            elif action := sockets.action(fd, happened):
+                transfers.act(fd, action)
         now_s = self._monotonic()
-        self._collect(now_s)
+        links.collect(now_s)
+        transfers.collect(now_s)
         self._start_some(now_s)
-        broken = self._broken or self._sockets.broken
+        broken = self._broken or sockets.broken
         if broken is not None:
             raise broken
 
     def _wait_s(self) -> float:
         if self._hosts.ready:
             return 0
-        timeout_ms = self._multi.timeout()
-        if timeout_ms < 0 and len(self._idle) == len(self._transfers):
+        wait_s = self._transfers.wait_s()
+        next_s = min(self._hosts.next_s, self._links.next_s)
+        if wait_s is None and next_s == math.inf and not self._transfers.is_busy:
             return -1
-        until_next_s = max(self._hosts.next_s - self._monotonic(), 0.0)
-        return min(WAIT_S_MAX, until_next_s, WAIT_S_MAX if timeout_ms < 0 else timeout_ms / 1000)
+        until_next_s = max(next_s - self._monotonic(), 0.0)
+        return min(WAIT_S_MAX, until_next_s, WAIT_S_MAX if wait_s is None else wait_s)
 
     def _take_orders(self) -> None:
         os.eventfd_read(self._wake_fd)
@@ -264,85 +271,30 @@ class HttpExecutor:
         for call, since_s in self._hosts.expire(now_s):
             self._done.append(self._failed(call, HttpFailure.TIMEOUT, "no connection was free in time", since_s))
         self._hosts.look(now_s)
-        for host, call, since_s in self._hosts.take(now_s, STARTS_PER_PASS):
-            self._start(host, call, since_s, now_s)
+        for errand in self._hosts.take(now_s, STARTS_PER_PASS):
+            try:
+                self._start(errand, now_s)
+            except Exception as error:  # reason: a call that nobody foresaw must not end the others.
+                self._answer(errand, errand.failed(HttpFailure.INTERNAL, repr(error), now_s))
 
-    def _start(self, host: Host, call: HttpCall, since_s: float, now_s: float) -> None:
-        transfer = None
-        try:
-            transfer = self._idle.pop() if self._idle else self._new_transfer()
-            transfer.prepare(call, call.timeout_ms - int((now_s - since_s) * 1000))
-            transfer.host = host
-            transfer.started_s = since_s
-            self._add_handle(transfer.handle)
-            transfer.call = call
-            return
-        except NotSent as error:
-            self._done.append(self._failed(call, error.failure, error.detail, since_s))
-        except Exception as error:  # reason: a call that nobody foresaw must not end the others.
-            self._done.append(self._failed(call, HttpFailure.INTERNAL, repr(error), since_s))
-        self._hosts.leave(host)
-        if transfer is not None:
-            self._discard(transfer)
-
-    def _new_transfer(self) -> Transfer:
-        transfer = Transfer(
-            connections=self._connections,
-            connect_timeout_ms=self._connect_timeout_ms,
-            judge_address=self._judge_address,
-            may_send=self._may_send,
-            ca_file=self._ca_file,
-        )
-        self._transfers[transfer.handle] = transfer
-        return transfer
-
-    def _discard(self, transfer: Transfer) -> None:
-        del self._transfers[transfer.handle]
-        transfer.handle.close()
-
-    def _collect(self, now_s: float) -> None:
-        _, succeeded, failed = self._multi.info_read()
-        for handle in succeeded:
-            self._finish(handle, pycurl.E_OK, "", now_s)
-        for handle, code, words in failed:
-            self._finish(handle, code, words, now_s)
-
-    def _finish(self, handle: pycurl.Curl, code: int, words: str, now_s: float) -> None:
-        transfer = self._transfers[handle]
-        call = transfer.call
-        assert call is not None
-        if code and transfer.start_over(code):
-            self._remove_handle(handle)
-            self._add_handle(handle)
-            return
-        reply = transfer.end(call, code, words, now_s)
-        if transfer.host.is_secure and transfer.is_shared():
-            self._hosts.expand(transfer.host)
-        self._done.append(reply)
-        transfer.call = None
-        self._hosts.leave(transfer.host)
-        self._remove_handle(handle)
-        self._put_back(transfer)
-
-    def _put_back(self, transfer: Transfer) -> None:
-        if len(self._idle) < HANDLES_IDLE_MAX:
-            self._idle.append(transfer)
-        else:
-            self._discard(transfer)
+    def _start(self, errand: Errand, now_s: float) -> None:
+        request = None if errand.host.is_secure else plain_request(errand.call)
+        if request is None or errand.time_left_ms(now_s) <= 0 or not self._links.take(errand, request, now_s):
+            self._transfers.start(errand, request, now_s)
 
     def _cancel(self, keys: frozenset[Any]) -> None:
         for call, since_s in self._hosts.cancel(keys):
             self._done.append(self._failed(call, HttpFailure.CANCELLED, "", since_s))
-        for transfer in [each for each in self._transfers.values() if each.call is not None and each.call.key in keys]:
-            self._abort(transfer, HttpFailure.CANCELLED, "")
-            self._remove_handle(transfer.handle)
-            self._put_back(transfer)
+        self._transfers.cancel(keys, self._monotonic())
+        self._links.cancel(keys)
 
-    def _abort(self, transfer: Transfer, failure: HttpFailure, detail: str) -> None:
-        assert transfer.call is not None
-        self._done.append(self._failed(transfer.call, failure, detail, transfer.started_s))
-        transfer.call = None
-        self._hosts.leave(transfer.host)
+    def _answer(self, errand: Errand, reply: HttpReply) -> None:
+        self._done.append(reply)
+        self._hosts.leave(errand.host)
+
+    def _errands(self) -> list[Errand]:
+        """Under way, and not answered."""
+        return self._links.errands() + self._transfers.errands()
 
     def _offer(self) -> None:
         """Bring the finished replies to the loop, with one wake-up for all that gather until it comes."""
@@ -363,10 +315,6 @@ class HttpExecutor:
                 self._loop.call_soon_threadsafe(self._hand_over)
 
     def _tear_down(self) -> None:
-        transfers = list(self._transfers)
-        self._transfers.clear()
-        self._idle.clear()
-        self._multi.close()
-        for handle in transfers:
-            handle.close()
+        self._links.close()
+        self._transfers.close()
         self._sockets.close()

@@ -1,7 +1,6 @@
 """The sockets that libcurl wants watched, and what is known about the connections that it keeps."""
 
 import select
-from collections.abc import Iterator
 
 import pycurl
 
@@ -49,18 +48,27 @@ class Sockets:
     def __init__(self, connections: Connections, wake_fd: int) -> None:
         """`wake_fd` is watched besides."""
         self._hung_up = connections.hung_up
-        self._epoll = select.epoll()
-        self._epoll.register(wake_fd, select.EPOLLIN)
+        self.epoll = select.epoll()
+        self.epoll.register(wake_fd, select.EPOLLIN)
         self._watched: set[int] = set()
         self.broken: Exception | None = None
 
-    def poll(self, wait_s: float) -> Iterator[tuple[int, int]]:
-        """Wait for something to happen; what it is, is told in libcurl's words."""
-        for fd, happened in self._epoll.poll(wait_s, EVENTS_PER_PASS):
-            if happened & select.EPOLLRDHUP:
-                self._hung_up.add(fd)
-            else:
-                yield fd, _ACTIONS.get(happened, _ACTION_ON_ERROR)
+    def poll(self, wait_s: float) -> list[tuple[int, int]]:
+        """Wait for something to happen: descriptors and events."""
+        return self.epoll.poll(wait_s, EVENTS_PER_PASS)
+
+    def action(self, fd: int, happened: int) -> int:
+        """What happened in libcurl's words; 0 if that is nothing to it."""
+        if happened & select.EPOLLRDHUP:
+            self._hung_up.add(fd)
+            return 0
+        return _ACTIONS.get(happened, _ACTION_ON_ERROR)
+
+    def forget(self, fd: int) -> None:
+        """Before libcurl closes a descriptor whose connection stays open under another: it would be heard of for ever."""
+        if fd in self._watched:
+            self._watched.discard(fd)
+            self.epoll.unregister(fd)
 
     def watch(self, what: int, fd: int, _multi: pycurl.CurlMulti, _assigned: object) -> None:
         """Watch what libcurl wants watched. The kernel forgets a descriptor that is closed, and a number can come back
@@ -68,16 +76,16 @@ class Sockets:
         try:
             if fd in self._watched:
                 try:
-                    self._epoll.modify(fd, _WATCHED[what])
+                    self.epoll.modify(fd, _WATCHED[what])
                     return
                 except FileNotFoundError:
                     self._watched.discard(fd)
             if what != pycurl.POLL_REMOVE:
-                self._epoll.register(fd, _WATCHED[what])
+                self.epoll.register(fd, _WATCHED[what])
                 self._watched.add(fd)
                 self._hung_up.discard(fd)
         except Exception as error:  # reason: libcurl would drop it, and wait for a socket that nobody watches.
             self.broken = error
 
     def close(self) -> None:
-        self._epoll.close()
+        self.epoll.close()

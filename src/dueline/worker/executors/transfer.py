@@ -1,14 +1,13 @@
 """One pooled libcurl handle: what goes into it for a call, and what its end means.
 
-Every rule of an outgoing call that is a libcurl option or callback lives here; http.py drives the handles.
+Every rule of an outgoing call that is a libcurl option or callback lives here; transfers.py drives the handles.
 """
 
+import os
 import re
 import socket
-import ssl
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pycurl
@@ -16,7 +15,8 @@ import pycurl
 from dueline.domain import limits
 from dueline.engine.execution.exchange import USUAL, CallOptions, HttpCall, HttpFailure, HttpReply
 from dueline.worker.executors.headers import clean_value, pick_headers
-from dueline.worker.executors.hosts import Host
+from dueline.worker.executors.hosts import Errand
+from dueline.worker.executors.plain import PlainRequest
 from dueline.worker.executors.sockets import Connections, Ends
 
 REQUEST_BODY_HELD_BYTES = 64 * 1024
@@ -75,16 +75,9 @@ _METHOD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 _DISALLOW_USERNAME_IN_URL = 278
 """CURLOPT_DISALLOW_USERNAME_IN_URL, which pycurl does not name."""
 
-_CA_FILES = (
-    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu
-    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora
-    "/etc/ssl/ca-bundle.pem",  # SUSE
-    "/etc/ssl/cert.pem",  # Alpine
-)
-
 
 class Transfer:
-    """A handle for one call after the other. `call` is the one that it carries, None while it is idle.
+    """A handle for one errand after the other. `errand` is the one that it is on, None while it is idle.
 
     A call's request is put on a connection at most once, whatever libcurl would like to do.
     """
@@ -115,10 +108,9 @@ class Transfer:
         "_timeout_ms",
         "_url",
         "_withheld",
-        "call",
+        "dials_for",
+        "errand",
         "handle",
-        "host",
-        "started_s",
     )
 
     def __init__(
@@ -131,9 +123,9 @@ class Transfer:
         ca_file: str | None,
     ) -> None:
         self.handle = pycurl.Curl()
-        self.call: HttpCall | None = None
-        self.host: Host
-        self.started_s = 0.0
+        self.errand: Errand | None = None
+        self.dials_for: PlainRequest | None = None
+        """The request for which it only opens a connection, if that is so."""
         # pycurl's attribute look-up is slow: these are looked up once.
         self._setopt = self.handle.setopt
         self._getinfo = self.handle.getinfo
@@ -196,6 +188,9 @@ class Transfer:
         if timeout_ms <= 0:
             raise NotSent("no time is left for the call", HttpFailure.TIMEOUT)
         self._begin()
+        if self.dials_for is not None:
+            self._setopt(pycurl.CONNECT_ONLY, 0)
+            self.dials_for = None
         try:
             if call.url != self._url:
                 self._setopt(pycurl.URL, call.url)
@@ -214,6 +209,19 @@ class Transfer:
         if self._fresh:
             self._setopt(pycurl.FRESH_CONNECT, 0)
             self._fresh = False
+
+    def prepare_to_dial(self, call: HttpCall, timeout_ms: int, request: PlainRequest) -> None:
+        """The same, but for a connection to be opened and handed out by `take_connection`."""
+        self.prepare(call, timeout_ms)
+        self._setopt(pycurl.CONNECT_ONLY, 1)
+        self._setopt(pycurl.FRESH_CONNECT, 1)
+        self._fresh = True
+        self.dials_for = request
+
+    def take_connection(self) -> tuple[int, socket.socket]:
+        """The connection that was opened, and the descriptor that libcurl has of it, and closes as the handle is removed."""
+        fd = self._getinfo(pycurl.ACTIVESOCKET)
+        return fd, socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, os.dup(fd))  # Not to be asked what it is.
 
     def _set_options(self, options: CallOptions) -> None:
         """libcurl shares no connection between calls that trust differently."""
@@ -264,6 +272,8 @@ class Transfer:
         libcurl looks at most once a second whether a kept connection is still open. Here is the look before each use:
         on a connection that the peer has ended nothing is sent, and the call may start over on a fresh one.
         """
+        if self.dials_for is not None:
+            return pycurl.PREREQFUNC_OK  # Nothing is sent.
         if self._sent:
             self._resend_refused = True
             return pycurl.PREREQFUNC_ABORT
@@ -320,8 +330,9 @@ class Transfer:
         self._setopt(pycurl.TIMEOUT_MS, self._timeout_ms)
         return True
 
-    def end(self, call: HttpCall, code: int, words: str, finished_s: float) -> HttpReply:
-        """The reply to `call`, which libcurl ended with `code` and `words`; to be taken while the handle is added."""
+    def end(self, errand: Errand, code: int, words: str, finished_s: float) -> HttpReply:
+        """The reply to a call that libcurl ended with `code` and `words`; to be taken while the handle is added."""
+        call, since_s = errand.call, errand.since_s
         if self._opened and self._connection is not None:
             self._connections.learn(self._connection, self._getinfo(pycurl.ACTIVESOCKET))
         if call.body is not None and len(call.body) > REQUEST_BODY_HELD_BYTES:
@@ -332,10 +343,10 @@ class Transfer:
             wait_s = self._getinfo(pycurl.RETRY_AFTER) if status >= 300 else 0
             retry_after = str(wait_s) if wait_s else None
             headers = self._headers(status, retry_after)
-            started_s, body = self.started_s, self._body
-            return HttpReply(call.key, status, None, "", retry_after, body, truncated, started_s, finished_s, headers)
+            body = self._body
+            return HttpReply(call.key, status, None, "", retry_after, body, truncated, since_s, finished_s, headers)
         failure, detail = self._explain(code, words)
-        return HttpReply(call.key, None, failure, detail, None, self._body, truncated, self.started_s, finished_s)
+        return HttpReply(call.key, None, failure, detail, None, self._body, truncated, since_s, finished_s)
 
     def is_shared(self) -> bool:
         """Whether the connection carries several calls at a time."""
@@ -387,9 +398,3 @@ def _header_lines(lines: tuple[str, ...], is_large: bool) -> tuple[str, ...]:
     if "\x1fcontent-type:" not in text:
         lines += ("Content-Type:",)
     return (*lines, "Expect:") if is_large else lines
-
-
-def system_ca_file() -> str | None:
-    """Where this system keeps the certificate authorities that it trusts; the libcurl in pycurl's wheel knows one."""
-    candidates = (ssl.get_default_verify_paths().cafile, *_CA_FILES)
-    return next((path for path in candidates if path and Path(path).is_file()), None)
