@@ -58,7 +58,7 @@ def test_nothing_is_kept_of_a_host_that_nobody_calls() -> None:
     hosts.add(a_call(1), 1.0)
     (taken,) = take_all(hosts)
     assert [call.key for call, _ in hosts.cancel({1})] == [1]
-    hosts.leave(taken[0])
+    hosts.leave(taken.host)
     hosts.add(a_call(2, "b"), 1.0)
     assert [call.key for call, _ in hosts.cancel({2})] == [2]
     assert (hosts._hosts, take_all(hosts)) == ({}, [])
@@ -82,7 +82,7 @@ def test_a_host_whose_connections_carry_many_calls_has_places_for_all() -> None:
     for key in range(4):
         hosts.add(a_call(key), 1.0)
     (first,) = take_all(hosts)
-    hosts.expand(first[0])
+    hosts.expand(first.host)
     assert keys_of(take_all(hosts)) == [1, 2, 3]
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Container, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from dueline.engine.execution.exchange import HttpCall, HttpFailure, HttpReply
 from dueline.worker.executors.widths import SILENT_S, Width
@@ -32,7 +33,7 @@ class Host:
         self.has_turn = False
 
 
-class Errand(NamedTuple):
+class Errand(msgspec.Struct, frozen=True, gc=False):
     """A call that has a place at its host, and since when it wanted one."""
 
     host: Host

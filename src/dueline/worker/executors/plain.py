@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 from urllib.parse import urljoin
 
+import msgspec
 from httptools import HttpParserError, HttpResponseParser
 
 from dueline.domain import limits
@@ -42,12 +42,10 @@ _HEADERS_LEFT = frozenset({"connection", "expect", "host", "keep-alive", "te", "
 }
 """Headers about the connection or the message itself: libcurl knows which of them may be sent."""
 
-_CONTENT_TYPE, _LOCATION, _RETRY_AFTER, _DATE = b"content-type", b"location", b"retry-after", b"date"
-_TOLD = frozenset({_CONTENT_TYPE, _LOCATION, _RETRY_AFTER, _DATE})
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class PlainRequest(NamedTuple):
+class PlainRequest(msgspec.Struct, frozen=True, gc=False):
     authority: str
     """Where it goes: host, and port if that is not 80."""
     wire: bytes
@@ -164,15 +162,21 @@ class Responses:
 
     def told(self, url: str) -> tuple[dict[str, str], str | None]:
         """The headers that are kept unasked, and for how many seconds the target wants to be left alone."""
+        headers: dict[str, str] = {}
         if not self.body and self.status < 300:
-            return {}, None
-        found = {name.lower(): value for name, value in self._fields if name.lower() in _TOLD}
-        headers = {}
-        if self.body and (content_type := found.get(_CONTENT_TYPE)):
-            headers["content-type"] = clean_value(content_type)
-        if 300 <= self.status < 400 and (location := found.get(_LOCATION)):
-            headers["location"] = clean_value(urljoin(url, location.decode("latin-1")).encode("latin-1"))
-        if self.status < 300 or not (wait_s := retry_after_s(found.get(_RETRY_AFTER, b""), found.get(_DATE, b""))):
+            return headers, None
+        wait = date = b""
+        for name, value in self._fields:
+            match name.lower():
+                case b"content-type" if self.body:
+                    headers["content-type"] = clean_value(value)
+                case b"location" if 300 <= self.status < 400:
+                    headers["location"] = clean_value(urljoin(url, value.decode("latin-1")).encode("latin-1"))
+                case b"retry-after" if self.status >= 300:
+                    wait = value
+                case b"date":
+                    date = value
+        if not wait or not (wait_s := retry_after_s(wait, date)):
             return headers, None
         headers["retry-after"] = str(wait_s)
         return headers, headers["retry-after"]
