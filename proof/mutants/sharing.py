@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proof.mutants.building import Edit, Mutant
-from proof.mutants.suites import BASELINE, CALLS, CANCELS, DRAINS, MODEL, SIMULATION, TURNS
+from proof.mutants.suites import BASELINE, CALLS, CANCELS, DRAINS, MODEL, PLAIN_CALLS, SIMULATION, TURNS
 
 _WORKER = "worker/worker.py"
 
@@ -90,5 +90,11 @@ SHARING = [
             ),
         ),
         (CALLS,),
+    ),
+    Mutant(
+        "keeps_what_speaks_unasked",
+        "what comes over a connection after a response is taken for the response to the next call",
+        (Edit("worker/executors/plain.py", "            and not self.has_more\n", ""),),
+        (PLAIN_CALLS,),
     ),
 ]

@@ -26,6 +26,7 @@ LOOKS = Suite("looks", ("tests/worker/test_hints.py",))
 CALLS = Suite(
     "calls", ("tests/worker/executors/test_http.py::test_a_request_is_not_sent_again_when_a_kept_connection_ends",)
 )
+PLAIN_CALLS = Suite("plain calls", ("tests/worker/executors/test_plain.py",))
 DRAINS = Suite(
     "drains", ("tests/worker/test_draining.py::test_what_was_claimed_ahead_goes_back_as_if_it_had_never_been_claimed",)
 )

@@ -151,7 +151,7 @@ def told(reply: HttpReply) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     "options", [CallOptions(), CallOptions(keep=frozenset({"x-a", "location"}))], ids=["usual", "keeping"]
 )
-@pytest.mark.parametrize("wire", [pytest.param(wire, id=name) for name, wire in RESPONSES.items()])
+@pytest.mark.parametrize("wire", [pytest.param(wire, id=name.replace(" ", "-")) for name, wire in RESPONSES.items()])
 async def test_what_is_understood_is_what_libcurl_understands(
     caller: Caller, target: Target, wire: bytes, options: CallOptions
 ) -> None:
@@ -181,7 +181,9 @@ async def ending_with(wire: bytes) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
 
 
-@pytest.mark.parametrize("wire", [pytest.param(wire, id=name) for name, wire in (ENDED | RESPONSES).items()])
+@pytest.mark.parametrize(
+    "wire", [pytest.param(wire, id=name.replace(" ", "-")) for name, wire in (ENDED | RESPONSES).items()]
+)
 async def test_a_connection_that_ends_is_understood_as_by_libcurl(caller: Caller, wire: bytes) -> None:
     async with ending_with(wire) as url:
         plain = await caller.call(url, "POST", b"{}")
@@ -197,7 +199,7 @@ async def test_half_a_head_is_no_response(caller: Caller) -> None:
             assert (await caller.call(url, "POST", b"{}")).status == 200
 
 
-@pytest.mark.parametrize("wire", [pytest.param(wire, id=name) for name, wire in RESPONSES.items()])
+@pytest.mark.parametrize("wire", [pytest.param(wire, id=name.replace(" ", "-")) for name, wire in RESPONSES.items()])
 def test_a_response_is_the_same_in_pieces(wire: bytes) -> None:
     def read(pieces: list[bytes]) -> tuple[object, ...]:
         responses = Responses()
