@@ -21,6 +21,8 @@ STEP_S = 0.25
 """Recovery is told by so much: fewer starts in a step would make one that is late by chance a step that is."""
 STAYS_S = 2.0
 """What is on time for so long is so again. A hiccup later has another cause."""
+BITES_S = 0.01
+"""A fault is noted before it bites, for as long as that: what starts meanwhile is under way when it does."""
 ON_TIME_S = 0.25
 """How late a start may be that shows that all is as before: what the product promises of 95 in 100."""
 
@@ -89,7 +91,11 @@ def _fault(fault: Fault, evidence: Evidence, all_starts: Sequence[Start]) -> Fau
         hits = {hit.token: hit for hit in evidence.hits_of.get(run.id, [])}
         for attempt in run.attempts:
             hit = hits.get(attempt.token)
-            if hit is not None and hit.at_s <= fault.begin_s < instant_s(attempt.finished_at):
+            if (
+                hit is not None
+                and hit.at_s <= fault.begin_s + BITES_S
+                and fault.begin_s < instant_s(attempt.finished_at)
+            ):
                 in_flight += 1
             if attempt.outcome == "lost" and _took(fault, attempt):
                 lost += 1

@@ -12,6 +12,7 @@ from proof import records
 from proof.checker.__main__ import main
 from proof.checker.arrivals import A_LINE
 from proof.checker.evidence import Evidence
+from proof.checker.figures import BITES_S
 from proof.checker.verdict import RULES, judge
 from proof.records import Answered, Fault, Occurrence, write_lines
 from tests.proof.logs import (
@@ -133,6 +134,18 @@ def test_what_an_outage_kept_from_being_written_may_be_deleted() -> None:
     assert judge(gone).broken == ["I1"]
     outage = msgspec.structs.replace(gone.faults[0], settled_s=BEGIN_S + 18.5)
     assert judge(spoilt(gone, faults=[outage, gone.faults[1]])).broken == []
+
+
+@pytest.mark.parametrize(("later_s", "in_flight"), [(0.0, 2), (BITES_S, 2), (BITES_S + 0.001, 1)])
+def test_what_starts_while_a_fault_is_being_noted_is_under_way_when_it_bites(later_s: float, in_flight: int) -> None:
+    there = clean()
+    (lost,) = [(one.id, tried.token) for one in there.runs for tried in one.attempts if tried.outcome == "lost"]
+    hits = [
+        msgspec.structs.replace(hit, at_s=KILLED_S + later_s) if (hit.run, hit.token) == lost else hit
+        for hit in there.hits
+    ]
+    fault = judge(spoilt(there, hits=hits)).faults[0]
+    assert (fault.lost, fault.second_hits, fault.in_flight) == (1, 1, in_flight)
 
 
 def test_figures_tell_lag_failover_and_recovery() -> None:
