@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -11,9 +10,7 @@ from typing import NamedTuple
 
 from bench.measured import Measured
 from tests.support.postgres import PostgresServer
-from tests.support.processes import children_of, resident_bytes
-
-_TICKS_S = os.sysconf("SC_CLK_TCK")
+from tests.support.processes import children_of, cpu_s, cpu_with_children_s, resident_bytes
 
 
 class Meter:
@@ -41,13 +38,12 @@ class Meter:
         )
 
     def _used(self) -> float:
-        return sum(_cpu_s(pid).own for pid in self._pids)
+        return sum(map(cpu_s, self._pids))
 
     def _server_used(self) -> float:
         if self._server is None:
             return 0.0
-        server = _cpu_s(self._server)
-        return server.own + server.of_ended_children + sum(_cpu_s(pid).own for pid in children_of(self._server))
+        return cpu_with_children_s(self._server)
 
 
 class Used(NamedTuple):
@@ -61,7 +57,7 @@ class Used(NamedTuple):
 
 
 def used_by(pids: Iterable[int]) -> Used:
-    return Used({pid: _cpu_s(pid).own for pid in pids})
+    return Used({pid: cpu_s(pid) for pid in pids})
 
 
 def used_exactly(pids: Iterable[int]) -> Used:
@@ -78,22 +74,6 @@ def used_by_server(server: PostgresServer) -> tuple[Used, Used]:
     pids = children_of(server.pid)
     serving = {pid for pid in pids if "127.0.0.1(" in _title(pid)}
     return used_by(serving), used_by({server.pid, *pids} - serving)
-
-
-class _Cpu(NamedTuple):
-    own: float
-    of_ended_children: float
-
-
-def _cpu_s(pid: int) -> _Cpu:
-    """Of all threads. A process that has just ended used nothing: its parent has it from then on."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return _Cpu(0.0, 0.0)
-    fields = text.rpartition(")")[2].split()
-    user, system, children_user, children_system = (int(field) for field in fields[11:15])
-    return _Cpu((user + system) / _TICKS_S, (children_user + children_system) / _TICKS_S)
 
 
 def _title(pid: int) -> str:

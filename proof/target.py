@@ -41,6 +41,10 @@ class Target:
         assert self._process.stdout is not None
         self.url = f"http://{host}:{int(self._process.stdout.readline())}"
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def hits(self) -> list[Hit]:
         return read_lines(self._log, Hit)
 

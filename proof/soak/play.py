@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import msgspec
 from proof import load, records
 from proof.books import books_of
 from proof.client import Client
-from proof.ground import DATABASE
+from proof.ground import DATABASE, Ground, served_by
 from proof.nemesis import FAILOVER_S, RECOVERY_S, crash, end_backends, kill
 from proof.records import Answered, Call, Fault, Run, read_lines
 from proof.scene import RESULTS, Plan, Scene, come_to_rest, staged
@@ -25,6 +27,7 @@ from proof.soak.records import PERIOD_S, SAMPLES, SOAK, Sample, Soak
 from proof.soak.sampler import Sampler
 from proof.soak.tally import hits_of_runs, tally
 from proof.soak.verdict import SoakEvidence, SoakVerdict, judge, page
+from tests.support.postgres import PostgresServer
 
 BULK = 1_000
 CREATED_PER_S = 1_000
@@ -45,7 +48,7 @@ def play(*, minutes: float, rate: int, seed: int) -> SoakVerdict:
     folder = RESULTS / "soak"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    with staged(Plan("soak", "half an hour of accidents", lambda _: None), seed, folder) as scene:
+    with staged(Plan("soak", "half an hour of accidents", lambda _: None, ground=_ground), seed, folder) as scene:
         _create(scene, rate=rate, lasts_s=minutes * 60)
         sampler = Sampler(scene, folder / SAMPLES)
         traffic = load.Traffic(scene.client, scene.target.url, seed)
@@ -67,6 +70,15 @@ def play(*, minutes: float, rate: int, seed: int) -> SoakVerdict:
     if verdict.is_green:
         (folder / HITS).unlink()
     return verdict
+
+
+def _ground(folder: Path, kept: ExitStack) -> Ground:  # noqa: ARG001
+    """PostgreSQL as the guide to capacity asks for it. With the log that it has by itself a checkpoint follows the other at these rates,
+    and after each of them every page of an index is logged whole.
+    """
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    settings = {"shared_buffers": f"{memory_bytes // 4 // 2**20}MB", "max_wal_size": "16GB"}
+    return served_by(PostgresServer(durable=True, settings=settings), kept)
 
 
 def _create(scene: Scene, *, rate: int, lasts_s: float) -> None:

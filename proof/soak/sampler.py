@@ -15,7 +15,7 @@ from proof.ground import DATABASE
 from proof.scene import Scene
 from proof.soak.records import Sample
 from tests.support.postgres import PostgresFailed
-from tests.support.processes import children_of, resident_bytes
+from tests.support.processes import children_of, cpu_s, cpu_with_children_s, resident_bytes
 
 EVERY_S = 10.0
 PATIENCE_S = 5.0
@@ -56,7 +56,8 @@ class Sampler(threading.Thread):
         self._scene = scene
         self._log = log
         self._over = threading.Event()
-        self._machine = (0, 0)
+        self._machine = (0, 0, 0)
+        self._spent: dict[str, tuple[float, float]] = {}
         self._is_whole = False
 
     def run(self) -> None:
@@ -75,9 +76,11 @@ class Sampler(threading.Thread):
 
     def sample(self) -> dict[str, float]:
         values = dict(self._of_processes())
-        values |= {"jobs all": float(len(self._scene.client.job_ids)), "idle machine": self._idle()}
+        values |= {"jobs all": float(len(self._scene.client.job_ids)), **self._of_machine()}
         try:
-            values["memory PostgreSQL"] = private_bytes(self._scene.database.pid)
+            postmaster = self._scene.database.pid
+            values["memory PostgreSQL"] = private_bytes(postmaster)
+            values |= self._cores("PostgreSQL", cpu_with_children_s(postmaster))
             values |= asyncio.run(of_database(self._scene.database.dsn(DATABASE)))
         except _AWAY:
             pass
@@ -88,17 +91,26 @@ class Sampler(threading.Thread):
             try:
                 yield f"memory {process.name}", float(resident_bytes(process.pid))
                 yield f"descriptors {process.name}", float(len(list(Path(f"/proc/{process.pid}/fd").iterdir())))
+                yield from self._cores(process.name, cpu_s(process.pid)).items()
             except (OSError, ValueError):
                 # It was killed in between.
                 continue
+        yield from self._cores("target", cpu_s(self._scene.target.pid)).items()
 
-    def _idle(self) -> float:
-        """The part of the machine's time since the last sample in which it had nothing to do."""
+    def _cores(self, name: str, spent_s: float) -> dict[str, float]:
+        """How many cores somebody used since the last sample. One who began anew has used less than before, and is not told."""
+        now_s = time.monotonic()
+        before_s, had_spent_s = self._spent.get(name, (now_s, spent_s))
+        self._spent[name] = (now_s, spent_s)
+        return {f"cores {name}": (spent_s - had_spent_s) / (now_s - before_s)} if had_spent_s < spent_s else {}
+
+    def _of_machine(self) -> dict[str, float]:
+        """The parts of its time since the last sample in which it had nothing to do, and in which it was somebody else's."""
         spent = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-        idle, total = spent[3] + spent[4], sum(spent)
-        before_idle, before_total = self._machine
-        self._machine = (idle, total)
-        return (idle - before_idle) / max(1, total - before_total)
+        now = (spent[3] + spent[4], spent[7], sum(spent))
+        idle, stolen, total = (after - before for after, before in zip(now, self._machine, strict=True))
+        self._machine = now
+        return {"idle machine": idle / max(1, total), "stolen machine": stolen / max(1, total)}
 
 
 def private_bytes(postmaster: int) -> float:

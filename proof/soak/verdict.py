@@ -189,8 +189,9 @@ def _figures(evidence: SoakEvidence) -> dict[str, float]:
         "faults": float(len(evidence.faults)),
         "rest_s": soak.rested_s - soak.ended_s,
     }
-    idle = [sample.values["idle machine"] for sample in evidence.samples if "idle machine" in sample.values]
-    told |= {"machine_idle_share": sum(idle) / len(idle)} if idle else {}
+    for what in ("idle", "stolen"):
+        shares = [sample.values[f"{what} machine"] for sample in evidence.samples if f"{what} machine" in sample.values]
+        told |= {f"machine_{what}_share": sum(shares) / len(shares)} if shares else {}
     for share, lag_ms in percentiles_ms(tally.outside_ms, (50, 95, 99)).items():
         told[f"lag_p{share}_outside_ms"] = lag_ms
     told |= {"lag_max_ms": max(window.lag_max_ms for window in tally.windows)} if tally.windows else {}

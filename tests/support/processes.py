@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 POLL_S = 0.005
+_TICKS_S = os.sysconf("SC_CLK_TCK")
 
 
 def children_of(pid: int) -> list[int]:
@@ -29,6 +30,16 @@ def resident_bytes(pid: int, *, peak: bool = False) -> int:
     name = "VmHWM:" if peak else "VmRSS:"
     (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(name))
     return int(line.split()[1]) * 1024
+
+
+def cpu_s(pid: int) -> float:
+    """The processor time of a process, with all its threads. One that has just ended used none: its parent has it from then on."""
+    return _spent_s(pid)[0]
+
+
+def cpu_with_children_s(pid: int) -> float:
+    """The same with its children, those that have ended included."""
+    return sum(_spent_s(pid)) + sum(map(cpu_s, children_of(pid)))
 
 
 def kill_all(pids: list[int], *, within_s: float) -> None:
@@ -56,3 +67,13 @@ def _stat(pid: int) -> tuple[int, str, int] | None:
     # The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
     state, parent = text.rpartition(")")[2].split()[:2]
     return None if state in "ZX" else (pid, state, int(parent))
+
+
+def _spent_s(pid: int) -> tuple[float, float]:
+    """By the process itself, and by children of it that have ended."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0, 0.0
+    user, system, children_user, children_system = map(int, text.rpartition(")")[2].split()[11:15])
+    return (user + system) / _TICKS_S, (children_user + children_system) / _TICKS_S
