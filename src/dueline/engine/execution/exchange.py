@@ -30,7 +30,7 @@ class HttpFailure(StrEnum):
 class CallOptions(msgspec.Struct, frozen=True):
     """What few calls ask for; None is the executor's own way.
 
-    `keep` are names of response headers, in lower case. Without it the reply has what libcurl knows by itself: `content-type` beside a
+    `keep` are names of response headers, in lower case. Without it the reply has few: `content-type` beside a
     body, and `location` (made absolute) and `retry-after` (in seconds) of a response that is not a success.
     """
 
@@ -68,8 +68,8 @@ class HttpCall(msgspec.Struct, frozen=True, gc=False):
 class HttpReply(msgspec.Struct, frozen=True, gc=False):
     """What became of one call: either `status` or `failure` is set, never both.
 
-    `detail` is libcurl's account of a failure. `retry_after` is that header of a response that is not a success, as
-    libcurl reads it: in seconds, also when it was a date, at most 6 h; 0 counts as absent. `body` is the first 64 KiB
+    `detail` is an account of a failure, libcurl's where it made the call. `retry_after` is that header of a response that is not a
+    success: in seconds, also when it was a date, at most 6 h; 0 counts as absent. `body` is the first 64 KiB
     of what arrived, and `truncated` says that there was more.
     """
 
