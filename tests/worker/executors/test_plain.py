@@ -124,6 +124,7 @@ RESPONSES = {
     "with garbage after it": OK + LENGTH_2 + b"okgarbage",
     "a redirect": b"HTTP/1.1 302 Away\r\nLocation: ../b?c\r\nContent-Length: 0\r\n\r\n",
     "a redirect elsewhere": b"HTTP/1.1 307 Away\r\nLocation: http://b.example/c\r\nContent-Length: 0\r\n\r\n",
+    "a redirect to nowhere": b"HTTP/1.1 302 Away\r\nLocation: http://[nowhere\r\nContent-Length: 0\r\n\r\n",
     "a place that is no redirect": b"HTTP/1.1 201 Made\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
     "asking for time": b"HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n",
     "asking for none": b"HTTP/1.1 503 Busy\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n",

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from urllib.parse import urljoin
 
 from dueline.domain import limits
 from dueline.runtime.clock import SystemClock
@@ -33,6 +35,14 @@ def clean_value(value: bytes) -> str:
     if not (text.isascii() and text.isprintable()):
         text = _CONTROL.sub("", text)
     return text.strip()[: limits.RESPONSE_HEADER_LETTERS_MAX]
+
+
+def absolute(location: bytes, url: str) -> str:
+    """Where a `Location` in a response to `url` leads. What leads nowhere is told as it stands: a target may write what it likes."""
+    text = location.decode("latin-1")
+    with suppress(ValueError):
+        text = urljoin(url, text)
+    return clean_value(text.encode("latin-1"))
 
 
 def retry_after_s(value: bytes, date: bytes) -> int:

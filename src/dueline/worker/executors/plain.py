@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from urllib.parse import urljoin
 
 import msgspec
 from httptools import HttpParserError, HttpResponseParser
 
 from dueline.domain import limits
 from dueline.engine.execution.exchange import LINE_BREAK, HttpCall
-from dueline.worker.executors.headers import clean_value, pick_headers, retry_after_s
+from dueline.worker.executors.headers import absolute, clean_value, pick_headers, retry_after_s
 
 BODY_BYTES_MAX = 64 * 1024
 """A longer body is for libcurl to send, which listens while it does."""
@@ -171,7 +170,7 @@ class Responses:
                 case b"content-type" if self.body:
                     headers["content-type"] = clean_value(value)
                 case b"location" if 300 <= self.status < 400:
-                    headers["location"] = clean_value(urljoin(url, value.decode("latin-1")).encode("latin-1"))
+                    headers["location"] = absolute(value, url)
                 case b"retry-after" if self.status >= 300:
                     wait = value
                 case b"date":
