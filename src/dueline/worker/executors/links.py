@@ -190,13 +190,11 @@ class Links:
 
     def _read(self, link: _Link) -> None:
         try:
-            data = link.socket.recv(READ_BYTES)
+            data, broke = link.socket.recv(READ_BYTES), ""
         except BlockingIOError:
             return
         except OSError as error:
-            data, ended = b"", f"the connection broke: {error.strerror}"
-        else:
-            ended = "the connection ended"
+            data, broke = b"", f" ({error.strerror})"
         responses = link.responses
         if link.errand is None:
             self._forget(link)  # It ends, or speaks without being asked.
@@ -204,13 +202,14 @@ class Links:
             link.is_ending = True
         elif data:
             self._take_in(link, data)
-        elif responses.ends_with_connection() and ended == "the connection ended":
+        elif responses.ends_with_connection() and not broke:
             link.is_ending = True
             self._end(link)
         elif responses.status:
-            self._end(link, HttpFailure.PROTOCOL, f"{ended} within the response")
+            self._end(link, HttpFailure.PROTOCOL, f"the connection ended within the response{broke}")
         else:
-            self._end(link, HttpFailure.PROTOCOL, f"{ended} before a response; the request was not sent again")
+            detail = f"the connection ended before a response{broke}; the request was not sent again"
+            self._end(link, HttpFailure.PROTOCOL, detail)
 
     def _take_in(self, link: _Link, data: bytes) -> None:
         responses = link.responses

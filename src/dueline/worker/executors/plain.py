@@ -136,10 +136,10 @@ class Responses:
             if not self.is_complete:
                 raise
             self.has_more = True
-        if not self.status or len(self._fields) > HEADERS_MAX:
+        if not self.status:
             self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES_MAX or len(self._fields) > HEADERS_MAX:
-                raise ResponseTooLarge
+        if self._head_bytes > HEAD_BYTES_MAX or len(self._fields) > HEADERS_MAX:
+            raise ResponseTooLarge
 
     @property
     def is_reusable(self) -> bool:
