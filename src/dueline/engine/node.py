@@ -1,7 +1,7 @@
 """One process's life: what starts in which order, what stops in which order, and the new life after a lost lease.
 
-Start: join (so that others see us) → heartbeat → roster → shards → scheduler, replanner, promoter, reaper, historian, expirer → parts from
-above (a worker). A part may rely on everything started before it.
+Start: join (so that others see us) → heartbeat → roster → shards → scheduler, replanner, promoter, reaper, cleaner, historian, expirer
+→ parts from above (a worker). A part may rely on everything started before it.
 Stop: say that we drain (nobody gives us shards) → scheduler (nothing more is fired) → hand the shards over (the successor
 fires at once) → parts from above (a worker gives unstarted runs back and ends what it runs) → the other loops → leave.
 The heartbeat is the last to end: until then we keep what we hold.
@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from dueline.domain.errors import LeaseLost, StoreMoved, StoreUnavailable
+from dueline.engine.cleaner import Cleaner
 from dueline.engine.definitions import Definitions
 from dueline.engine.expirer import Expirer
 from dueline.engine.historian import Historian
@@ -155,6 +156,7 @@ class Life:
         self._reaper_loop = Loop("reaper", self._reaper.step)
         notifier = Notifier(store, self.membership, definitions, first=self._is_first)
         self._notifier_loop = Loop("notifier", notifier.step)
+        self._cleaner_loop = Loop("cleaner", Cleaner(store, clock, first=self._is_first).step)
         self._historian_loop = Loop("historian", Historian(store, keep_days=scheduling.history_days).step)
         self._expirer_loop = Loop("expirer", Expirer(store, keep_days=scheduling.finished_job_days).step)
         self._schedules = node.role is not Role.WORKER
@@ -163,7 +165,7 @@ class Life:
         if self._schedules:
             self._loops += [self._roster_loop, self._shards_loop, self._scheduler_loop]
             self._loops += [self._replanner_loop, self._promoter_loop, self._reaper_loop]
-            self._loops += [self._notifier_loop, self._historian_loop, self._expirer_loop]
+            self._loops += [self._notifier_loop, self._cleaner_loop, self._historian_loop, self._expirer_loop]
         for part in self._parts:
             self._loops += part.loops()
         self._tasks: list[asyncio.Task[None]] = []

@@ -66,6 +66,7 @@ from dueline.store.shapes import (
 from dueline.store.sharing import GateStore, TenantStore
 from dueline.store.standings import Standing, Waiting
 from dueline.store.uniques import UniqueStore
+from dueline.store.upkeep import UpkeepStore
 
 WakeUp = Callable[[str], None]
 """Called with a topic: `plans` (a schedule changed), `waiting` (a retry or a delayed run was written), `shards` (some were handed over,
@@ -372,6 +373,7 @@ class Store(
     FinishedJobStore,
     EventStore,
     NoticeStore,
+    UpkeepStore,
     Protocol,
 ):
     """Everything together, with its life: open, use, close. Wake-ups are hints and may be lost."""

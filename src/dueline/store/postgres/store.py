@@ -33,6 +33,7 @@ from dueline.store.postgres.secrets import SecretPart
 from dueline.store.postgres.strays import StrayPart
 from dueline.store.postgres.tenants import TenantPart
 from dueline.store.postgres.uniques import UniquePart
+from dueline.store.postgres.upkeep import UpkeepPart
 from dueline.store.protocol import WakeUp
 
 
@@ -66,6 +67,7 @@ class PostgresStore(
     RetentionPart,
     EventPart,
     NoticePart,
+    UpkeepPart,
 ):
     """Any number of processes may open the same database."""
 

@@ -36,6 +36,7 @@ from dueline.store.sqlite.secrets import SecretPart
 from dueline.store.sqlite.strays import StrayPart
 from dueline.store.sqlite.tenants import TenantPart
 from dueline.store.sqlite.uniques import UniquePart
+from dueline.store.sqlite.upkeep import UpkeepPart
 
 
 class SqliteStore(
@@ -68,6 +69,7 @@ class SqliteStore(
     RetentionPart,
     EventPart,
     NoticePart,
+    UpkeepPart,
 ):
     """One process owns the file; `clock` is the store's clock. The path `:memory:` keeps everything in memory.
 

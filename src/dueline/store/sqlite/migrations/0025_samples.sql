@@ -1,0 +1,1 @@
+-- Statistics of tables are PostgreSQL's here: this file has none that somebody gathers meanwhile.
