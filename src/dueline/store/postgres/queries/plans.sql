@@ -39,7 +39,7 @@ SELECT least(
 -- Write runs and move schedules, for those shards whose epoch is still the caller's. The shared lock makes a taker wait until we are
 -- done, and makes us see its epoch if it came first. An occurrence that ran before, live or finished, is not written again; a run that
 -- is not due soon waits outside the ready queue. What became no runs is told, which is rare. The clock is asked in a SELECT, once and not
--- for every row.
+-- for every row, and so is what all runs have in common.
 WITH owned AS MATERIALIZED (
     SELECT s.shard
     FROM dueline.shards AS s
@@ -85,15 +85,17 @@ WITH owned AS MATERIALIZED (
         created_ms, token, attempt, lost, tags, attempts, overlap, lane, expires_ms, fairness_key, missed, notifies
     )
     SELECT
-        r.id, r.job_id, r.version, coalesce(r.tenant, ($17::text[])[1]), coalesce(r.kind, ($18::text[])[1]),
+        r.id, r.job_id, r.version, coalesce(r.tenant, (SELECT ($17::text[])[1])), coalesce(r.kind, (SELECT ($18::text[])[1])),
         CASE
-            WHEN r.rank IS NULL OR coalesce(r.due_ms, ($26::bigint[])[1]) > (SELECT dueline.now_ms()) + $11 THEN 'scheduled' ELSE 'ready'
+            WHEN r.rank IS NULL OR coalesce(r.due_ms, (SELECT ($26::bigint[])[1])) > (SELECT dueline.now_ms()) + $11 THEN 'scheduled'
+            ELSE 'ready'
         END,
-        coalesce(r.queue, ($19::text[])[1]), coalesce(r.priority, ($20::smallint[])[1]), coalesce(r.rank, 0),
-        coalesce(r.region, ($22::text[])[1]), coalesce(r.exclusive, ($23::boolean[])[1]), coalesce(r.timeout_ms, ($24::integer[])[1]),
-        coalesce(r.scheduled_ms, ($25::bigint[])[1]), coalesce(r.due_ms, ($26::bigint[])[1]), (SELECT dueline.now_ms()),
-        coalesce(r.token, ($28::bigint[])[1]), 0, 0, string_to_array(coalesce(r.tags, ($27::text[])[1]), E'\x1f'), '', r.overlap,
-        coalesce(r.lane, ($29::text[])[1]), r.expires_ms, r.fairness_key, r.missed, r.notifies
+        coalesce(r.queue, (SELECT ($19::text[])[1])), coalesce(r.priority, (SELECT ($20::smallint[])[1])), coalesce(r.rank, 0),
+        coalesce(r.region, (SELECT ($22::text[])[1])), coalesce(r.exclusive, (SELECT ($23::boolean[])[1])),
+        coalesce(r.timeout_ms, (SELECT ($24::integer[])[1])), coalesce(r.scheduled_ms, (SELECT ($25::bigint[])[1])),
+        coalesce(r.due_ms, (SELECT ($26::bigint[])[1])), (SELECT dueline.now_ms()), coalesce(r.token, (SELECT ($28::bigint[])[1])), 0, 0,
+        coalesce(string_to_array(r.tags, E'\x1f'), (SELECT string_to_array(($27::text[])[1], E'\x1f'))), '', r.overlap,
+        coalesce(r.lane, (SELECT ($29::text[])[1])), r.expires_ms, r.fairness_key, r.missed, r.notifies
     FROM unnest(
         $14::uuid[], $15::uuid[], $16::integer[], $17::text[], $18::text[], $19::text[], $20::smallint[], $21::bigint[], $22::text[],
         $23::boolean[], $24::integer[], $25::bigint[], $26::bigint[], $27::text[], $28::bigint[], $29::text[], $30::text[],

@@ -1,24 +1,26 @@
 -- name: enqueue
 -- move: enqueue
 -- Runs that somebody asked for. One that is not due soon waits outside the ready queue; one that exists, live or finished, is left out.
--- What all of them have in common is sent once: the array has one element, and all but the first run find nothing there. The form for new
--- ones writes all of them or none: where one is live it fails, and where one may be finished, because something between the first and the last
--- id is, it writes nothing.
+-- What all of them have in common is sent once: the array has one element, all but the first run find nothing there, and a SELECT of its own
+-- is asked for it, which is done once. The form for new ones writes all of them or none: where one is live it fails, and where one may be
+-- finished, because something between the first and the last id is, it writes nothing.
 INSERT INTO dueline.runs (
     id, job_id, version, tenant, kind, state, queue, priority, rank, region, exclusive, timeout_ms, scheduled_ms, due_ms, created_ms,
     token, attempt, lost, tags, parent_id, spec, attempts, overlap, lane, expires_ms,
     fairness_key, missed, notifies
 )
 SELECT
-    r.id, r.job_id, r.version, coalesce(r.tenant, ($7::text[])[1]), coalesce(r.kind, ($8::text[])[1]),
+    r.id, r.job_id, r.version, coalesce(r.tenant, (SELECT ($7::text[])[1])), coalesce(r.kind, (SELECT ($8::text[])[1])),
     CASE
-        WHEN r.rank IS NULL OR coalesce(r.due_ms, ($16::bigint[])[1]) > (SELECT dueline.now_ms()) + $1 THEN 'scheduled' ELSE 'ready'
+        WHEN r.rank IS NULL OR coalesce(r.due_ms, (SELECT ($16::bigint[])[1])) > (SELECT dueline.now_ms()) + $1 THEN 'scheduled'
+        ELSE 'ready'
     END,
-    coalesce(r.queue, ($9::text[])[1]), coalesce(r.priority, ($10::smallint[])[1]), coalesce(r.rank, 0),
-    coalesce(r.region, ($12::text[])[1]), coalesce(r.exclusive, ($13::boolean[])[1]), coalesce(r.timeout_ms, ($14::integer[])[1]),
-    coalesce(r.scheduled_ms, ($15::bigint[])[1]), coalesce(r.due_ms, ($16::bigint[])[1]), (SELECT dueline.now_ms()),
-    coalesce(r.token, ($18::bigint[])[1]), 0, 0, string_to_array(coalesce(r.tags, ($17::text[])[1]), E'\x1f'), r.parent_id, r.spec, '',
-    r.overlap, coalesce(r.lane, ($19::text[])[1]), r.expires_ms, r.fairness_key, r.missed, r.notifies
+    coalesce(r.queue, (SELECT ($9::text[])[1])), coalesce(r.priority, (SELECT ($10::smallint[])[1])), coalesce(r.rank, 0),
+    coalesce(r.region, (SELECT ($12::text[])[1])), coalesce(r.exclusive, (SELECT ($13::boolean[])[1])),
+    coalesce(r.timeout_ms, (SELECT ($14::integer[])[1])), coalesce(r.scheduled_ms, (SELECT ($15::bigint[])[1])),
+    coalesce(r.due_ms, (SELECT ($16::bigint[])[1])), (SELECT dueline.now_ms()), coalesce(r.token, (SELECT ($18::bigint[])[1])), 0, 0,
+    coalesce(string_to_array(r.tags, E'\x1f'), (SELECT string_to_array(($17::text[])[1], E'\x1f'))), r.parent_id, r.spec, '',
+    r.overlap, coalesce(r.lane, (SELECT ($19::text[])[1])), r.expires_ms, r.fairness_key, r.missed, r.notifies
 FROM unnest(
     $4::uuid[], $5::uuid[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::smallint[], $11::bigint[], $12::text[],
     $13::boolean[], $14::integer[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[], $20::text[],
@@ -233,12 +235,12 @@ WITH ended AS (
         unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]),
         generate_subscripts($1::uuid[], 1)
     ) AS f (id, token, end_state, started_ms, finished_ms, record, why)
-    WHERE r.id = f.id AND r.token = coalesce(f.token, ($2::bigint[])[1]) AND r.state = 'running' AND r.id = ANY($1::uuid[])
+    WHERE r.id = f.id AND r.token = coalesce(f.token, (SELECT ($2::bigint[])[1])) AND r.state = 'running' AND r.id = ANY($1::uuid[])
     RETURNING
         r.id, r.job_id, r.version, r.tenant, r.kind, r.queue, r.priority, r.region, r.scheduled_ms, r.due_ms, r.created_ms, r.claimed_ms,
         r.worker, r.attempt, r.lost, r.tags, r.parent_id, r.spec, r.attempts, r.notifies,
-        coalesce(f.end_state, ($3::text[])[1]) AS end_state, f.started_ms, f.finished_ms,
-        coalesce(f.record, ($6::text[])[1]) AS record, f.why
+        coalesce(f.end_state, (SELECT ($3::text[])[1])) AS end_state, f.started_ms, f.finished_ms,
+        coalesce(f.record, (SELECT ($6::text[])[1])) AS record, f.why
 ), kept AS (
     -- part: record
     SELECT
