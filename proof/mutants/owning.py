@@ -28,7 +28,7 @@ OWNING = [
     Mutant(
         "finish_any_token_pg",
         "an end is written on PostgreSQL whatever its token is",
-        (Edit(_PG_RUNS, "r.token = coalesce(f.token, ($2::bigint[])[1]) AND r.state", "r.state"),),
+        (Edit(_PG_RUNS, "r.token = coalesce(f.token, (SELECT ($2::bigint[])[1])) AND r.state", "r.state"),),
         (MODEL,),
     ),
     Mutant(
