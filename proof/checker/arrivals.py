@@ -19,6 +19,8 @@ EXACT_S = 0.001
 """The store cuts its times to milliseconds."""
 A_LINE = 100
 """So many that were due no later and came to their turn only afterwards are a line in which one waits."""
+HELD_BACK = ("waiting", "paused")
+"""The verdict, and its reason, on an occurrence of a job that is paused."""
 ENDED_BADLY = frozenset({"refused", "unreachable", "timed_out", "errored", "cancelled", "lost", "impossible"})
 
 
@@ -69,6 +71,9 @@ def _may_be_left_out(demand: Demand, at_ms: int, run: Run | None, evidence: Evid
         # Nobody was there to write its run before the job was deleted, and what has not started then does not start.
         return True
     one = evidence.occurrence_of.get((demand.job_id or "", at_ms))
+    if run is None and demand.paused_s is not None and one is not None and (one.verdict, one.reason) == HELD_BACK:
+        # Nor before it was paused, and it waits to be resumed.
+        return due_s < demand.paused_s and bool(evidence.faults_during(due_s, demand.paused_s))
     reason = run.reason if run is not None else (one.reason or one.verdict) if one is not None else None
     if reason == "job_deleted" and run is not None:
         return _waited_for_deletion(demand, due_s, run, evidence)

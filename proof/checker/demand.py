@@ -34,6 +34,8 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     forbidden: list[Span]
     active: list[Span]
     """When it certainly was to run."""
+    paused_s: float | None
+    """When a pause was sent, if none was refused and nothing certainly let it go on afterwards."""
     deleted: Span | None
     """Within which a deletion took effect, from its sending on, if one was not refused: what waits then is cancelled."""
 
@@ -94,6 +96,7 @@ def _demand(created: Call, later: list[Call], evidence: Evidence) -> Demand:
         ),
         forbidden=_forbidden(later),
         active=active,
+        paused_s=_paused_s(later),
         deleted=(deletions[0].sent_s, max(map(_latest_s, deletions))) if deletions else None,
     )
 
@@ -123,6 +126,16 @@ def _active(created: Call, later: list[Call]) -> list[Span]:
             # What was not answered may take effect at any time later.
             return spans if since is None else [*spans, (since, call.sent_s)]
     return spans if since is None else [*spans, (since, FOREVER)]
+
+
+def _paused_s(later: list[Call]) -> float | None:
+    paused_s: float | None = None
+    for call in later:
+        if call.operation == "pause" and paused_s is None:
+            paused_s = call.sent_s
+        elif call.operation == "resume" and call.answered is Answered.ACKNOWLEDGED:
+            paused_s = None
+    return paused_s
 
 
 def _forbidden(later: list[Call]) -> list[Span]:

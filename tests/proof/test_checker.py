@@ -136,6 +136,27 @@ def test_what_an_outage_kept_from_being_written_may_be_deleted() -> None:
     assert judge(spoilt(gone, faults=[outage, gone.faults[1]])).broken == []
 
 
+def test_what_an_outage_kept_from_being_written_may_wait_for_a_paused_job_to_go_on() -> None:
+    """But only what an outage did, and as long as nothing let it go on."""
+    gone = without_run(without_run(clean(), "run_every_18"), "run_every_19")
+    waiting = [
+        Occurrence(job_id="job_every", scheduled_at=at(second), verdict="waiting", reason="paused", run_id=None)
+        for second in (18, 19)
+    ]
+    told = [one for one in gone.occurrences if one.scheduled_at not in (at(18), at(19)) or one.job_id != "job_every"]
+    jobs = [msgspec.structs.replace(job, state="paused") if job.id == "job_every" else job for job in gone.jobs]
+    paused = call("pause", 18.8, marker="every", id="job_every")
+    gone = spoilt(gone, calls=[*gone.calls, paused], jobs=jobs, occurrences=[*told, *waiting])
+    assert judge(gone).broken == ["I1"]
+    outage = msgspec.structs.replace(gone.faults[0], settled_s=BEGIN_S + 18.5)
+    gone = spoilt(gone, faults=[outage, gone.faults[1]])
+    assert judge(gone).broken == []
+    assert "I1" in judge(spoilt(gone, occurrences=told)).broken, "nobody says that it waits"
+    for answered, is_lost in ((Answered.UNKNOWN, False), (Answered.ACKNOWLEDGED, True)):
+        resumed = call("resume", 18.9, marker="every", id="job_every", answered=answered)
+        assert ("I1" in judge(spoilt(gone, calls=[*gone.calls, resumed])).broken) == is_lost
+
+
 @pytest.mark.parametrize(("later_s", "in_flight"), [(0.0, 2), (BITES_S, 2), (BITES_S + 0.001, 1)])
 def test_what_starts_while_a_fault_is_being_noted_is_under_way_when_it_bites(later_s: float, in_flight: int) -> None:
     there = clean()
