@@ -36,9 +36,8 @@ _LATE_S = 5.0
 """How long the last ones are waited for. What has not come by then is late by as much."""
 _LAG_MS = 250.0
 _LAG_OF_CRON_MS = 1_000.0
-"""What the product promises for very many of one instant. Half of what is drained in a second, all due at once, takes half a second to drain: 95
-of 100 cannot be there before 475 ms.
-"""
+"""What the product promises for very many of one instant. Half of what is drained in a second, all due at once, takes half a second to
+drain: 95 of 100 cannot be there before 475 ms."""
 _GROWTH_MS = 250.0
 
 
