@@ -33,8 +33,11 @@ _FEW = 100
 """With fewer runs than these a look takes no less time."""
 _NOISE_S = 0.003
 """What a look may take longer than another for no reason."""
-_BACK_S = 0.1
-"""How far behind the last look another begins, as often: runs that were ranked before it may not have been there yet."""
+_BACK_S = 0.3
+"""How far behind the last look another begins: runs that were ranked before it may not have been there yet, and whoever writes them has to wait
+for a processor on a full machine."""
+_BACK_EVERY_S = 0.1
+"""How often one begins there."""
 _MARGIN = HEAD_START * (len(PRIORITIES) - 1)
 """How far in front of the line whoever comes with the highest priority may stand."""
 _LINES_MAX = 10_000
@@ -65,7 +68,7 @@ class Front:
         again_s = self._front_s + min(self._dear_s * rest, self._doubt_s)
         if now_s >= again_s or not self._ends or self._ends[0][0] > now_s - _BACK_S:
             return FRONT
-        further_back = self._ran_out or now_s >= self._back_s + _BACK_S
+        further_back = self._ran_out or now_s >= self._back_s + _BACK_EVERY_S
         return self._ends[0 if further_back else -1][1] - _MARGIN
 
     def looked(self, since: int, last_rank: int | None, *, found: int, asked: int, took_s: float, now_s: float) -> None:
