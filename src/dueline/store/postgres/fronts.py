@@ -34,8 +34,8 @@ _FEW = 100
 _NOISE_S = 0.003
 """What a look may take longer than another for no reason."""
 _BACK_S = 0.3
-"""How far behind the last look another begins: runs that were ranked before it may not have been there yet, and whoever writes them has to wait
-for a processor on a full machine."""
+"""How far behind the last look another begins: runs that were ranked before it may not have been there yet, because whoever writes them has
+to wait for a processor on a full machine."""
 _BACK_EVERY_S = 0.1
 """How often one begins there."""
 _MARGIN = HEAD_START * (len(PRIORITIES) - 1)
