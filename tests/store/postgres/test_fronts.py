@@ -109,6 +109,23 @@ def test_the_front_of_a_line_that_runs_out_is_looked_at_more_often_but_not_each_
     assert 55 <= at_the_front <= 65
 
 
+def test_a_line_that_runs_out_is_read_from_a_tenth_of_a_second_ago_and_seldom_from_further_back() -> None:
+    """Each look passes over all that was claimed since."""
+    reader = Reader()
+    ends: list[tuple[float, int]] = []
+    far = near = 0
+    while reader.now_s < 150:
+        began_s = reader.now_s
+        since = reader.look(front_s=1.0, after_s=0.0, found=3)
+        if since != FRONT:
+            tenth, three = ([rank for at_s, rank in ends if at_s <= began_s - back_s][-1] for back_s in (0.1, 0.3))
+            assert since in (tenth - MARGIN, three - MARGIN)
+            far += since == three - MARGIN
+            near += since == tenth - MARGIN
+        ends = [*ends[-200:], (reader.now_s, reader.rank)]
+    assert 0 < far < near / 5
+
+
 def test_a_look_that_finds_little_at_the_front_is_not_dear() -> None:
     reader = Reader()
     for _ in range(100):

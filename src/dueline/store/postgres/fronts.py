@@ -37,7 +37,7 @@ _BACK_S = 0.3
 """How far behind the last look another begins: runs that were ranked before it may not have been there yet, because whoever writes them has
 to wait for a processor on a full machine."""
 _BACK_EVERY_S = 0.1
-"""How often one begins there."""
+"""How often one begins there; where a line runs out, all others begin so far back: with every look it is near to where new ones come."""
 _MARGIN = HEAD_START * (len(PRIORITIES) - 1)
 """How far in front of the line whoever comes with the highest priority may stand."""
 _LINES_MAX = 10_000
@@ -68,8 +68,13 @@ class Front:
         again_s = self._front_s + min(self._dear_s * rest, self._doubt_s)
         if now_s >= again_s or not self._ends or self._ends[0][0] > now_s - _BACK_S:
             return FRONT
-        further_back = self._ran_out or now_s >= self._back_s + _BACK_EVERY_S
-        return self._ends[0 if further_back else -1][1] - _MARGIN
+        if now_s >= self._back_s + _BACK_EVERY_S:
+            end = self._ends[0]
+        elif self._ran_out:
+            end = next(end for end in reversed(self._ends) if end[0] <= now_s - _BACK_EVERY_S)
+        else:
+            end = self._ends[-1]
+        return end[1] - _MARGIN
 
     def looked(self, since: int, last_rank: int | None, *, found: int, asked: int, took_s: float, now_s: float) -> None:
         """A look ended. It found so many of as many as it asked for, up to a rank if any."""
