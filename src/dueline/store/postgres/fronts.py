@@ -37,7 +37,9 @@ _BACK_S = 0.3
 """How far behind the last look another begins: runs that were ranked before it may not have been there yet, because whoever writes them has
 to wait for a processor on a full machine."""
 _BACK_EVERY_S = 0.1
-"""How often one begins there; where a line runs out, all others begin so far back: with every look it is near to where new ones come."""
+"""How often one begins there."""
+_RAN_OUT_BACK_S = 0.1
+"""How far behind the last look all others begin where the line ran out: each of them passes over what was claimed since."""
 _MARGIN = HEAD_START * (len(PRIORITIES) - 1)
 """How far in front of the line whoever comes with the highest priority may stand."""
 _LINES_MAX = 10_000
@@ -71,7 +73,7 @@ class Front:
         if now_s >= self._back_s + _BACK_EVERY_S:
             end = self._ends[0]
         elif self._ran_out:
-            end = next(end for end in reversed(self._ends) if end[0] <= now_s - _BACK_EVERY_S)
+            end = next(end for end in reversed(self._ends) if end[0] <= now_s - _RAN_OUT_BACK_S)
         else:
             end = self._ends[-1]
         return end[1] - _MARGIN
